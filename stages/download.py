@@ -24,7 +24,7 @@ from rich.console import Console
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.random import FEWEST_SENTENCES
-from nmt_core.corpora.cleaning import CleaningOutcome, join_corpora, join_monolingual
+from nmt_core.corpora.cleaning import count_kept, count_removed, join_corpora, join_monolingual
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
     BundleModel,
@@ -36,6 +36,7 @@ from nmt_core.corpora.fetch.initial_model import (
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.local import MonolingualCorpus
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together
+from nmt_core.corpora.near_duplicates import Nearness
 from nmt_core.corpora.reading import (
     CorpusReader,
     TrainedText,
@@ -206,8 +207,9 @@ def _write_corpora(
     read |= more
     corpora = {**params.parallel, **replayed}
     reader.forget_others(read.values())
-    outcome = join_corpora(
-        {name: read[name] for name in corpora},
+    parallel = {name: read[name] for name in corpora}
+    near = join_corpora(
+        parallel,
         folder,
         scratch=reader.scratch,
         split=params.split,
@@ -216,15 +218,16 @@ def _write_corpora(
     )
     weights = weigh_replayed(
         {name: corpus.weight for name, corpus in corpora.items()},
-        {name: corpus.kept["train"] for name, corpus in outcome.corpora.items()},
+        {name: corpus.kept["train"] for name, corpus in parallel.items()},
         replayed,
         replay,
     )
-    readings = [each for one in outcome.corpora.values() for each in one.readings.values()]
+    kept = count_kept(parallel)
+    readings = [each for one in parallel.values() for each in one.readings.values()]
     report = DownloadReport(
-        pairs={name: outcome.kept[name] for name in SPLITS},
-        removed={name: _sort(outcome.list_reasons(name)) for name in SPLITS},
-        near_duplicates=_describe_near(outcome),
+        pairs={str(split): count for split, count in kept.items()},
+        removed={name: _sort(count_removed(parallel, name)) for name in SPLITS},
+        near_duplicates=_describe_near(near, kept["test"]) if near else None,
         repaired=_sort(sum((each.repaired for each in readings), Counter())),
         noticed=_sort(sum((each.noticed for each in readings), Counter())),
         corpora={
@@ -242,14 +245,14 @@ def _write_corpora(
                 notices=corpus.notices,
                 origins=corpus.origins,
             )
-            for name, corpus in outcome.corpora.items()
+            for name, corpus in parallel.items()
         },
         corpus=describe_corpora(params, replayed),
     )
     described = {
         "languages": params.languages.model_dump(),
         "pairs": report.pairs,
-        "corpora": [corpus.kept for corpus in outcome.corpora.values()],
+        "corpora": [corpus.kept for corpus in parallel.values()],
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
     files.write_json(folder / "corpus.json", described)
@@ -333,19 +336,13 @@ def _sort(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def _describe_near(outcome: CleaningOutcome) -> NearDuplicates | None:
-    """Describe the near duplicates of train; None if they were not searched for."""
-    if outcome.near is None:
-        return None
-    tests = outcome.kept["test"]
+def _describe_near(near: Nearness, tests: int) -> NearDuplicates:
+    """Describe the near duplicates of train of so many test pairs, and of validation."""
     return NearDuplicates(
-        pairs=len(outcome.near.rows),
-        test_sentences=int((outcome.near.counts[:tests] > 0).sum()),
-        validation_sentences=int((outcome.near.counts[tests:] > 0).sum()),
-        examples=tuple(
-            NearPair(side=each.side, train=each.train, held_out=each.held_out, edits=each.edits)
-            for each in outcome.near.examples
-        ),
+        pairs=len(near.rows),
+        test_sentences=int((near.counts[:tests] > 0).sum()),
+        validation_sentences=int((near.counts[tests:] > 0).sum()),
+        examples=tuple(NearPair(**example._asdict()) for example in near.examples),
     )
 
 

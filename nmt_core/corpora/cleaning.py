@@ -32,30 +32,18 @@ from nmt_core.corpora.staging import SIDES, StagedPairs, mark_repeated, mark_sha
 HELD_OUT: tuple[Split, ...] = ("test", "validation")
 
 
-@dataclass
-class CleaningOutcome:
-    """The outcome of joining corpora."""
+def count_kept(corpora: Mapping[str, FilteredCorpus]) -> dict[Split, int]:
+    """Return the number of pairs of each split, of all corpora."""
+    return {split: sum(each.kept.get(split, 0) for each in corpora.values()) for split in SPLITS}
 
-    corpora: Mapping[str, FilteredCorpus]
-    near: Nearness | None = None
-    """Near duplicates in train of test and then validation; None without a search."""
 
-    @property
-    def kept(self) -> dict[Split, int]:
-        """Number of pairs of each split, of all corpora."""
-        return {
-            name: sum(corpus.kept.get(name, 0) for corpus in self.corpora.values())
-            for name in SPLITS
-        }
-
-    def list_reasons(self, name: Split) -> Counter[str]:
-        """Return why pairs of a split were removed, of all corpora."""
-        reasons = (corpus.list_reasons(name) for corpus in self.corpora.values())
-        return sum(reasons, Counter[str]())
+def count_removed(corpora: Mapping[str, FilteredCorpus], split: Split) -> Counter[str]:
+    """Return the number of pairs of a split that were removed, by reason."""
+    return sum((corpus.list_reasons(split) for corpus in corpora.values()), Counter())
 
 
 @dataclass(frozen=True)
-class JoinedSplit:
+class _JoinedSplit:
     """The pairs of a split of all corpora, one corpus after another."""
 
     name: Split
@@ -68,7 +56,7 @@ class JoinedSplit:
     """Pairs that were not removed."""
 
     @classmethod
-    def read(cls, name: Split, corpora: Iterable[FilteredCorpus], scratch: Path) -> "JoinedSplit":
+    def read(cls, name: Split, corpora: Iterable[FilteredCorpus], scratch: Path) -> "_JoinedSplit":
         """Join the pairs of a split in a folder for temporary files."""
         pairs, ends, corpora = StagedPairs(scratch, name), [0], [*corpora]
         for corpus in corpora:
@@ -137,7 +125,7 @@ def join_corpora(
     split: SplitConfig,
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
-) -> CleaningOutcome:
+) -> Nearness | None:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
     No sentence of test, on either side, stays in validation or train, and none of validation in
@@ -147,28 +135,31 @@ def join_corpora(
 
     The caller makes the folder appear whole; corpora are written in their order.
 
+    Returns:
+        Near duplicates in train of test and then validation; None without a search.
+
     Raises:
         CorpusError: if a split, or the train of a corpus, is left without any pair.
         NmtError: if workers are lost.
     """
-    outcome = CleaningOutcome(filtered)
+    near: Nearness | None = None
     held_out: dict[Split, Digests] = {}
     for name in reversed(SPLITS):
-        joined = JoinedSplit.read(name, filtered.values(), scratch)
+        joined = _JoinedSplit.read(name, filtered.values(), scratch)
         for other, digests in held_out.items():
             joined.remove(mark_shared(joined.digests, digests), f"also_in_{other}")
         if name == "train":
             joined.remove(_mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
             sides = {side: joined.pairs.files[side] for side in SIDES}
-            outcome.near = joined.remove_near(sides, folder, scratch, near_duplicates, workers)
+            near = joined.remove_near(sides, folder, scratch, near_duplicates, workers)
         joined.remove_repeated()
         if name != "train":
             held_out[name] = joined.digests[joined.keep]
         joined.write(folder)
-    _check_splits(outcome, split)
+    _check_splits(filtered, split)
     _check_corpora(filtered, "pair")
-    return outcome
+    return near
 
 
 def join_monolingual(
@@ -192,7 +183,7 @@ def join_monolingual(
         CorpusError: if a corpus is left without any line.
         NmtError: if workers are lost.
     """
-    joined = JoinedSplit.read("train", filtered.values(), scratch)
+    joined = _JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
         lines = files.read_lines(corpus / f"{split}.{side}")
         digests = b"".join(digest(make_comparison_key(line)) for line in lines)
@@ -212,7 +203,7 @@ def join_monolingual(
     _check_corpora(filtered, "line")
 
 
-def _mark_held_out_before(train: JoinedSplit) -> Mask:
+def _mark_held_out_before(train: _JoinedSplit) -> Mask:
     """Mark pairs with a sentence that was held out of an earlier training."""
     marked = np.zeros_like(train.keep)
     for corpus in train.corpora:
@@ -221,13 +212,14 @@ def _mark_held_out_before(train: JoinedSplit) -> Mask:
     return marked
 
 
-def _check_splits(outcome: CleaningOutcome, split: SplitConfig) -> None:
+def _check_splits(corpora: Mapping[str, FilteredCorpus], split: SplitConfig) -> None:
     """Refuse a split without any pair, train first, since the others may be split off it."""
-    kept = outcome.kept
-    given = {name for corpus in outcome.corpora.values() for name in corpus.readings}
+    kept = count_kept(corpora)
+    given = {name for corpus in corpora.values() for name in corpus.readings}
     for name in ("train", "test", "validation"):
         if not kept[name] and name in given:
-            raise CorpusError(f"no pair is left for {name} ({_explain(outcome.list_reasons(name))}")
+            reasons = _explain(count_removed(corpora, name))
+            raise CorpusError(f"no pair is left for {name} ({reasons}")
         if not kept[name]:
             raise CorpusError(
                 f"no pair of {kept['train']} fell into {name} at {split.rate(name):g} in "

@@ -6,9 +6,8 @@ split off are repaired and screened like train, since scores on noise mean nothi
 length, which keep training cheap, apply to train only.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -42,7 +41,7 @@ from nmt_core.corpora.splitting import (
     SplitConfig,
     split_of,
 )
-from nmt_core.corpora.staging import PairWriter, StagedPairs
+from nmt_core.corpora.staging import StagedPairs, stage_pairs
 
 EXAMPLES = 3
 """Number of examples of the pairs that a filter drops."""
@@ -79,54 +78,43 @@ class FilterJob(PairRows):
     """Folder of the screen of the corpus, if it has one."""
 
     @property
-    def split_off(self) -> frozenset[Split]:
-        """The splits that are taken from this text."""
-        return self.rules.split_off if self.text == "train" else frozenset()
-
-    @property
     def repair(self) -> Sequence[RepairName]:
         """The repairs of this text."""
         return self.rules.filters.repair if self.text == "train" else ()
 
-    @property
-    def homes(self) -> list[Split]:
-        """The possible splits of a pair."""
-        return [self.text, *self.split_off]
-
     def find_home(self, pair: Pair) -> Split:
         """Return the split of a pair."""
-        split = split_of(pair.source, self.rules.split) if self.split_off else self.text
-        return split if split in self.split_off else self.text
+        if self.text != "train" or not self.rules.split_off:
+            return self.text
+        split = split_of(pair.source, self.rules.split)
+        return split if split in self.rules.split_off else "train"
 
 
-@dataclass(frozen=True)
-class FilterResult:
-    """Counts of a job, whose pairs lie in its folder."""
+Examples = dict[str, list[Pair]]
+"""Some dropped pairs, by reason."""
 
-    reading: CorpusReading = field(default_factory=CorpusReading)
-    dropped: dict[Split, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """Dropped pairs, by split and reason."""
-    examples: dict[str, list[Pair]] = field(default_factory=dict)
-    """Some dropped pairs, by reason."""
+Dropped = Counter[tuple[Split, str]]
+"""Number of dropped pairs, by split and reason."""
 
 
-def filter_rows(job: FilterJob, part: Path) -> FilterResult:
-    """Write the fit pairs of each split with their digests."""
-    result = FilterResult()
-    with ExitStack() as stack:
-        writers = {home: PairWriter(part, home, stack) for home in job.homes}
-        for pair, screened in _screen_pairs(job, result.reading):
-            home, fault, noise = job.find_home(pair), None, None
-            if job.text == "train":
-                fault = find_fault(pair, job.rules.filters) or screened
-                noise = fault if fault in NO_TRANSLATION else screened
-            if reason := fault if home == "train" else noise:
-                result.dropped[home][reason] += 1
-                if len(examples := result.examples.setdefault(reason, [])) < EXAMPLES:
-                    examples.append(pair)
-            else:
-                writers[home].add(pair)
-    return result
+def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Examples]:
+    """Write the fit pairs of each split with their digests; count and show the others."""
+    reading, dropped, examples = CorpusReading(), Dropped(), Examples()
+    fit: dict[Split, list[Pair]] = {}
+    for pair, screened in _screen_pairs(job, reading):
+        home, fault, noise = job.find_home(pair), None, None
+        if job.text == "train":
+            fault = find_fault(pair, job.rules.filters) or screened
+            noise = fault if fault in NO_TRANSLATION else screened
+        if reason := fault if home == "train" else noise:
+            dropped[home, reason] += 1
+            if len(shown := examples.setdefault(reason, [])) < EXAMPLES:
+                shown.append(pair)
+        else:
+            fit.setdefault(home, []).append(pair)
+    for home, pairs in fit.items():
+        stage_pairs(pairs, part, home)
+    return reading, dropped, examples
 
 
 def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[Pair, str | None]]:
@@ -152,8 +140,7 @@ class FilteredCorpus:
     """Problems of the text, one sentence each."""
     readings: dict[Split, CorpusReading] = field(default_factory=dict)
     """Problems in each text of the corpus."""
-    examples: dict[str, list[Pair]] = field(default_factory=dict)
-    """Some dropped pairs, by reason."""
+    examples: Examples = field(default_factory=Examples)
     kept: dict[Split, int] = field(default_factory=dict)
     """Pairs of each split after corpora were joined."""
     origins: list[dict[str, Any]] = field(default_factory=list)
@@ -209,15 +196,15 @@ def filter_corpus(
     with run_in_order(
         filter_rows, jobs, workers, beside=scratch / "filtered", title=f"cleaning {name}"
     ) as done:
-        for job, (part, result) in zip(jobs, done, strict=True):
+        for job, (part, (reading, dropped, examples)) in zip(jobs, done, strict=True):
             for pairs in staged:
                 pairs.take(part)
-            for split, reasons in result.dropped.items():
-                filtered.removed[split].update(reasons)
-            for reason, examples in result.examples.items():
+            for (split, reason), count in dropped.items():
+                filtered.removed[split][reason] += count
+            for reason, more in examples.items():
                 known = filtered.examples.get(reason, [])
-                filtered.examples[reason] = [*known, *examples][:EXAMPLES]
-            filtered.readings[job.text].add(result.reading)
+                filtered.examples[reason] = [*known, *more][:EXAMPLES]
+            filtered.readings[job.text].add(reading)
     filtered.save()
     return filtered
 
@@ -234,14 +221,14 @@ def _inspect(
     if not rules.languages or not train or (look is None and config is None):
         return None, []
     limit = (config or ScreenConfig()).sample_pairs
-    sample = read_sample(train, train[0].drop, limit, train[0].repair)
-    findings = inspect_sample(sample.pairs, rules.languages, sample.lines)
-    screened = config is not None and len(sample.pairs) >= MIN_PAIRS and len(rules.languages) > 1
+    pairs, lines = read_sample(train, train[0].drop, limit, train[0].repair)
+    findings = inspect_sample(pairs, rules.languages, lines)
+    screened = config is not None and len(pairs) >= MIN_PAIRS and len(rules.languages) > 1
     if screened:
         findings = [finding for finding in findings if finding.setting != BY_SCREEN]
     notices = settle_findings(name, findings, look.accepted if look else ())
     if config is None or not screened:
         return None, notices
     source, target = rules.languages
-    learn_screen(sample.pairs, (source, target), config).save(folder)
+    learn_screen(pairs, (source, target), config).save(folder)
     return folder, notices

@@ -13,7 +13,7 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.repairs import RepairName
 from nmt_core.text.normalize import normalize
 
-FilterName = Literal["language", "repetition", "literals", "alignment"]
+FilterName = Literal["language", "repetition", "literals", "length", "alignment"]
 """The filters of a screen, in order."""
 
 FindingKind = Literal[
@@ -57,7 +57,12 @@ class ScreenConfig(Config):
     """Number of numbers, URLs and the like without a counterpart; one more if the target has
     others."""
 
-    alignment: Annotated[float, Field(gt=0, lt=1)] | Literal["off"] = 0.8
+    length: Threshold = 0.5
+    """Difference of lengths: the natural logarithm of the ratio of the target's letters to those
+    expected, as many as the median pair of the sample has for each letter of the source. Short
+    lines, to which ten letters are added, vary most."""
+
+    alignment: Annotated[float, Field(gt=0, lt=1)] | Literal["off"] = 0.9
     """Share of pairs to drop if sources and targets of the corpus were paired at random. The signal
     is the negative gain in nats of explaining a word by the other side instead of by chance, on the
     side that is explained worse."""

@@ -50,8 +50,6 @@ class NearExample(NamedTuple):
     side: str
     train: str
     held_out: str
-    place: int
-    """Of the held-out pair, from 0."""
     edits: int
 
 
@@ -148,14 +146,8 @@ class CompareJob(Job):
     distance: float
 
 
-class NearPair(NamedTuple):
-    """A pair of train with a side that is near to that side of held-out pairs."""
-
-    row: int
-    """Its place in train, from 0."""
-    lines: tuple[str, ...]
-    near: tuple[dict[int, int], ...]
-    """The result of :meth:`SentenceIndex.find_near` for each side."""
+NearPair = tuple[int, tuple[str, ...], tuple[dict[int, int], ...]]
+"""A pair of train with a near side: its place, its lines, and the near sentences of each side."""
 
 
 def compare(job: CompareJob, part: Path) -> list[NearPair]:
@@ -167,10 +159,10 @@ def compare(job: CompareJob, part: Path) -> list[NearPair]:
     ]
     sides = zip(*(span.read() for span in job.spans), strict=True)
     near = (
-        NearPair(row, lines, tuple(map(SentenceIndex.find_near, indices, lines)))
+        (row, lines, tuple(map(SentenceIndex.find_near, indices, lines)))
         for row, lines in enumerate(sides, start=job.spans[0].first - 1)
     )
-    return [pair for pair in near if any(pair.near)]
+    return [pair for pair in near if any(pair[-1])]
 
 
 @lru_cache(maxsize=2)  # one per side
@@ -206,13 +198,13 @@ def find_near_pairs(
     examples: dict[int, NearExample] = {}
     title = "finding near duplicates"
     with run_in_order(compare, jobs, workers, beside=scratch / "compared", title=title) as done:
-        for pair in chain.from_iterable(near for _, near in done):
-            rows.append(pair.row)
-            counts[sorted(set().union(*pair.near))] += 1
-            for side, name in enumerate(train):
-                for row, edits in pair.near[side].items():
-                    if edits and row not in examples and len(examples) < config.examples:
-                        examples[row] = NearExample(
-                            name, pair.lines[side], sentences[side][row], row, edits
-                        )
+        for row, lines, near in chain.from_iterable(pairs for _, pairs in done):
+            rows.append(row)
+            counts[sorted(set().union(*near))] += 1
+            for name, line, held_outs, edits_by_place in zip(
+                train, lines, sentences, near, strict=True
+            ):
+                for place, edits in edits_by_place.items():
+                    if edits and place not in examples and len(examples) < config.examples:
+                        examples[place] = NearExample(name, line, held_outs[place], edits)
     return Nearness(np.array(rows, dtype=np.int64), counts, list(examples.values()))

@@ -1,7 +1,6 @@
 """Pairs on disk with the digests of their sentences, while splits are compared."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from itertools import compress
 from pathlib import Path
 
@@ -24,19 +23,13 @@ KINDS = (*SIDES, "digests")
 """Files of the pairs of a split."""
 
 
-class PairWriter:
-    """Writes pairs of one split, with their digests."""
-
-    def __init__(self, folder: Path, name: str, stack: ExitStack) -> None:
-        self._source, self._target, self._digests = (
-            stack.enter_context((folder / f"{name}.{kind}").open("wb")) for kind in KINDS
-        )
-
-    def add(self, pair: Pair) -> None:
-        """Write a pair."""
-        self._source.write(f"{pair.source}\n".encode())
-        self._target.write(f"{pair.target}\n".encode())
-        self._digests.write(b"".join(digest(make_comparison_key(line)) for line in pair))
+def stage_pairs(pairs: Sequence[Pair], folder: Path, name: str) -> None:
+    """Write pairs of a split, with their digests, for :meth:`StagedPairs.take`."""
+    for side, lines in zip(SIDES, zip(*pairs, strict=True), strict=True):
+        content = "".join(f"{line}\n" for line in lines)
+        (folder / f"{name}.{side}").write_bytes(content.encode())
+    digests = b"".join(digest(make_comparison_key(line)) for pair in pairs for line in pair)
+    (folder / f"{name}.digests").write_bytes(digests)
 
 
 class StagedPairs:
@@ -51,7 +44,7 @@ class StagedPairs:
         return self.files["digests"].stat().st_size // PAIR_BYTES
 
     def take(self, part: Path) -> None:
-        """Append the files that a :class:`PairWriter` wrote to a folder."""
+        """Append the pairs that :func:`stage_pairs` wrote to a folder."""
         for path in self.files.values():
             if (part / path.name).exists():
                 append(part / path.name, path)

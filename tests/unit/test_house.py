@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 2170,
     "nmt_core/cli": 1850,
-    "nmt_core/corpora": 5610,
+    "nmt_core/corpora": 5550,
     "nmt_core/data": 1840,
     "nmt_core/documents": 4510,
     "nmt_core/evaluation": 1710,
@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1100,
     "tests/unit/benchmarks": 110,
     "tests/unit/cli": 1240,
-    "tests/unit/corpora": 4170,
+    "tests/unit/corpora": 4160,
     "tests/unit/data": 450,
     "tests/unit/documents": 2840,
     "tests/unit/evaluation": 1430,

@@ -2,9 +2,8 @@
 
 A transfer grows ``NAME.part``; ``NAME.part.json`` records the validator of its version, a strong
 ETag or a date, so that a later run resumes it only if the server still has that version (RFC 9110,
-If-Range). ``NAME.json`` records size,
-SHA-256 and version of the finished file, which is not fetched again while it has that digest. A new
-version replaces the file only when it is whole and usable.
+If-Range). ``NAME.json`` records size and SHA-256 of the finished file, which is not fetched again
+while it has that digest. A new version replaces the file only when it is whole and usable.
 """
 
 import logging
@@ -35,7 +34,6 @@ from nmt_core.corpora.fetch.source import (
     HttpConfig,
     Source,
     find_cached,
-    find_place,
     quarantine,
     read_record,
     sibling_path,
@@ -61,7 +59,7 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
     """
     if cached := find_cached(source, folder):
         return cached
-    path = find_place(source, folder)
+    path = folder / source.name
     with files.locked(sibling_path(path, ".lock")):
         return find_cached(source, folder) or _Transfer(source, path, config).run()
 
@@ -108,9 +106,6 @@ class _Transfer:
 
     def _complete(self) -> None:
         """Fetch the rest of the file."""
-        lines = self._source.lines
-        if lines is not None and _count_lines(self._part) >= lines:
-            return
         timeout = httpx2.Timeout(self._config.timeout_seconds)
         try:
             with httpx2.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:

@@ -15,7 +15,6 @@ from pydantic import AfterValidator, Field
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.fetch.address import redact_url
 
@@ -133,20 +132,6 @@ def sibling_path(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def find_place(source: Source, folder: Path) -> Path:
-    """Return the path of a file.
-
-    Raises:
-        CorpusError: if a folder is in the way.
-    """
-    path = folder / source.name
-    for suffix in ("", ".json", ".part", ".part.json", ".lock"):
-        place = sibling_path(path, suffix)
-        if place.is_dir():
-            raise CorpusError(f"{place} is a folder, but a file belongs there; move it away")
-    return path
-
-
 def quarantine(path: Path) -> Path:
     """Move an unusable file to ``NAME.rejected``."""
     rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
@@ -157,7 +142,7 @@ def quarantine(path: Path) -> Path:
 
 def find_cached(source: Source, folder: Path) -> Fetched | None:
     """Return the cached file if it is as it was recorded and has the required digest."""
-    path = find_place(source, folder)
+    path = folder / source.name
     recorded = read_record(sibling_path(path, ".json")).get("sha256")
     if recorded is None or not path.exists():
         return None

@@ -1,11 +1,11 @@
 """Find sides that are shifted by some lines, or unrelated, by a table of word pairs."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.corpora.filters import FindingKind
 from nmt_core.corpora.screening.languages import Array
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
@@ -28,23 +28,18 @@ MAJORITY = 0.5
 """Share of unrelated blocks from which the whole text is unrelated."""
 
 
-class Misalignment(NamedTuple):
-    """Blocks of pairs that are not translations."""
-
-    is_shift: bool
-    """True if one side is late; otherwise the sides are unrelated."""
-    sentence: str
-    """The problem and its remedy."""
-    rows: list[int]
-    """First pairs of these blocks."""
-
-
 def find_misalignment(
     pairs: Sequence[tuple[str, ...]], lines: Sequence[int]
-) -> Misalignment | None:
-    """Return what is wrong if two sides are shifted or unrelated.
+) -> tuple[FindingKind, str, list[int]] | None:
+    """Find sides that are shifted or unrelated.
 
-    ``lines`` has the line of each pair in its file; pairs come in runs of neighbours.
+    Args:
+        pairs: runs of neighbours.
+        lines: the line of each pair in its file.
+
+    Returns:
+        The kind, a sentence with the remedy, and the first pairs of the wrong blocks; None if the
+        sides are aligned.
     """
     blocks = len(pairs) // BLOCK
     if blocks <= 1:
@@ -68,7 +63,7 @@ def find_misalignment(
         best = int(shifted[:, int(late.argmax())].argmax())
         row = _find_change(models[best], pairs, OFFSETS[best], rows[0])
         sentence = _describe_shift(OFFSETS[best], lines[row], len(rows), blocks)
-        return Misalignment(True, sentence, rows)
+        return "shifted", sentence, rows
     # characters that occur in many words, as in Japanese, explain little, but more in pairs
     limits = np.minimum(RELATED / 4, np.median(shifted, axis=0) + RELATED / 2)
     unrelated = [doubtful[n] for n in np.flatnonzero(aligned[doubtful] < limits)]
@@ -81,7 +76,7 @@ def find_misalignment(
         else "hardly any word occurs in several pairs, so the sides cannot be compared; give other "
         "text"
     )
-    return Misalignment(False, sentence, [BLOCK * block for block in unrelated])
+    return "unrelated", sentence, [BLOCK * block for block in unrelated]
 
 
 def _find_change(
@@ -97,7 +92,7 @@ def _find_change(
 
 
 def _explain(words: WordPairs | None, pair: tuple[str, str]) -> float:
-    return min(gain.nats for gain in words.explain(*pair)) if words else 0.0
+    return min(nats for nats, _ in words.explain(*pair)) if words else 0.0
 
 
 def _describe_shift(offset: int, line: int, shifted: int, blocks: int) -> str:

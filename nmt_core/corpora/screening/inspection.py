@@ -111,21 +111,16 @@ def settle_findings(
     )
 
 
-class CorpusSample(NamedTuple):
-    """Pairs of a corpus, in runs of neighbours."""
-
-    pairs: list[Pair]
-    lines: list[int]
-    """The line, or unit, of each in its file."""
-
-
 def read_sample(
     rows: Sequence[PairRows],
     drop: Collection[Problem],
     limit: int,
     repair: Collection[RepairName] = (),
-) -> CorpusSample:
+) -> tuple[list[Pair], list[int]]:
     """Return a run of pairs from the beginning of each of many rows, about ``limit`` in all.
+
+    Returns:
+        Pairs, in runs of neighbours, and the line, or unit, of each in its file.
 
     Raises:
         CorpusError: if the text is unusable.
@@ -133,13 +128,14 @@ def read_sample(
     step = max(1, len(rows) * MIN_RUN // limit)
     chosen = rows[::step]
     run = -(-limit // max(len(chosen), 1))
-    sample = CorpusSample([], [])
+    pairs: list[Pair] = []
+    lines: list[int] = []
     for part in chosen:
         numbered = read_pairs(part, drop=drop, reading=CorpusReading(), repair=repair)
         for number, pair in islice(numbered, run):
-            sample.pairs.append(pair)
-            sample.lines.append(number + part.place.before)
-    return sample
+            pairs.append(pair)
+            lines.append(number + part.place.before)
+    return pairs, lines
 
 
 def inspect_sample(
@@ -164,11 +160,10 @@ def inspect_sample(
     pairs = [pair[: len(sides)] for pair in pairs]
     findings = _check_languages(pairs, sides, scorer)
     if not findings:
-        if len(sides) > 1 and (
-            wrong := find_misalignment(pairs, lines or range(1, len(pairs) + 1))
-        ):
-            kind: FindingKind = "shifted" if wrong.is_shift else "unrelated"
-            findings.append(_show(kind, wrong.sentence, pairs, wrong.rows))
+        lines = lines or range(1, len(pairs) + 1)
+        if len(sides) > 1 and (wrong := find_misalignment(pairs, lines)):
+            kind, sentence, rows = wrong
+            findings.append(_show(kind, sentence, pairs, rows))
         for side in sides:
             if rows := side.find_foreign(PLAINLY_WRONG["language"]):
                 language = side.name_language(rows, scorer)

@@ -1,10 +1,10 @@
 """A screen: filters of pairs by signals learnt from a corpus, which jobs load from a folder.
 
 Each signal is a number that grows with the defect. Most thresholds are settings, whose defaults
-drop what is wrong in any text; that of alignment is learnt from pairs of lines that do not belong
-together.
+drop what is wrong in any text; the threshold of alignment is learnt from mismatched lines.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig
+from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig, count_letters
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.languages import Array, load_scorer
 from nmt_core.corpora.screening.word_pairs import WordPairs
@@ -29,6 +29,9 @@ MIN_PAIRS = 1000
 
 PAIRS_AT_ONCE = 1000
 """Size of a batch of pairs to judge; larger ones take memory and save no time."""
+
+ADDED_LETTERS = 10
+"""Number of letters that smooth the ratio of lengths of short lines."""
 
 ADDED_WORDS = 6
 """Number of words of usual gain that smooth the gain of a short line."""
@@ -51,6 +54,8 @@ class Screen:
     words: WordPairs
     gains: tuple[float, float]
     """Usual gain of a word of the source and of the target, in nats."""
+    ratio: float
+    """Usual letters of the target for each of the source."""
     thresholds: Mapping[FilterName, float]
     """Pairs above are dropped; infinite for a filter that is off."""
 
@@ -62,6 +67,7 @@ class Screen:
             "language": np.maximum(*map(scorer.measure_doubt, sides, self.languages)),
             "repetition": np.array([*map(measure_repetition, pairs)], np.float64),
             "literals": count_differing_literals(pairs, self.languages),
+            "length": np.array([*map(self.measure_length, pairs)], np.float64),
             "alignment": np.array([*map(self.measure_alignment, pairs)], np.float64),
         }
         return {name: np.round(values, 6) for name, values in measured.items()}
@@ -73,10 +79,18 @@ class Screen:
         dropped = np.stack([*(measured[name] > self.thresholds[name] for name in FILTERS), always])
         return [(*FILTERS, None)[first] for first in dropped.argmax(axis=0).tolist()]
 
+    def measure_length(self, pair: Pair) -> float:
+        """Return the distance of the target's length from the expected one, as a log-ratio."""
+        source, target = (count_letters(side.strip()) for side in pair)
+        return abs(math.log((target + ADDED_LETTERS) / (self.ratio * source + ADDED_LETTERS)))
+
     def measure_alignment(self, pair: Pair) -> float:
         """Return the negative gain of a word, on the side that is explained worse."""
         explained = zip(self.words.explain(*pair), self.gains, strict=True)
-        return -min(gain.smooth(usual, ADDED_WORDS) for gain, usual in explained)
+        return -min(
+            (nats + usual * ADDED_WORDS) / (words + ADDED_WORDS)
+            for (nats, words), usual in explained
+        )
 
     def save(self, folder: Path) -> None:
         """Write ``screen.npz`` into a folder that appears whole."""
@@ -88,6 +102,7 @@ class Screen:
                 target=self.words.words[1],
                 levels=self.words.levels,
                 gains=self.gains,
+                ratio=self.ratio,
                 thresholds=[self.thresholds[name] for name in FILTERS],
             )
 
@@ -108,6 +123,7 @@ class Screen:
                 tuple(arrays["languages"].tolist()),
                 WordPairs((source, target), arrays["levels"]),
                 tuple(*gains),
+                float(arrays["ratio"]),
                 dict(zip(FILTERS, arrays["thresholds"].tolist(), strict=True)),
             )
         except (OSError, ValueError, LookupError, TypeError) as error:
@@ -164,14 +180,16 @@ def learn_screen(
     words = WordPairs.learn(sound)
     explained = [words.explain(*pair) for pair in sound[:GAIN_PAIRS]]
     source_gain, target_gain = (
-        float(np.median([gain.smooth(0.0, 0) for gain in side]))
+        float(np.median([nats / max(count, 1) for nats, count in side]))
         for side in zip(*explained, strict=True)
     )
+    letters = ([count_letters(side.strip()) for side in pair] for pair in sound)
+    ratio = float(np.median([target / max(source, 1) for source, target in letters]))
     settings = {name: getattr(config, name) for name in FILTERS}
     thresholds = {
         name: np.inf if value == "off" else float(value) for name, value in settings.items()
     }
-    screen = Screen(languages, words, (source_gain, target_gain), thresholds)
+    screen = Screen(languages, words, (source_gain, target_gain), ratio, thresholds)
     if config.alignment != "off":
         half = len(sound) // 2
         mismatched = [

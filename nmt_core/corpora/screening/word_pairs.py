@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,17 +53,8 @@ MAX_READ = 100
 """Number of words of a side that are compared."""
 
 
-class Gain(NamedTuple):
-    """How well words of one side predict the other."""
-
-    nats: float
-    """Sum over the known words of the advantage over chance."""
-    words: int
-    """Number of known words."""
-
-    def smooth(self, usual: float, words: int) -> float:
-        """Return the mean gain of a word, with some more words of the usual gain."""
-        return (self.nats + usual * words) / max(self.words + words, 1)
+Gain = tuple[float, int]
+"""Sum over the known words of a line of their advantage over chance, in nats, and their number."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +109,7 @@ class WordPairs:
         """Return the gains of the source's words and of the target's, each by the other side."""
         sides = [cut_stems(line)[:MAX_READ] for line in (source, target)]
         if not all(sides):
-            return Gain(0.0, 0), Gain(0.0, 0)
+            return (0.0, 0), (0.0, 0)
         places = [
             np.array([known.get(word, 0) for word in words])
             for words, known in zip(sides, self._places, strict=True)
@@ -138,8 +129,8 @@ class WordPairs:
             for axis in (1, 0)
         )
         return (
-            Gain(float(of_source[known[0]].sum()), int(known[0].sum())),
-            Gain(float(of_target[known[1]].sum()), int(known[1].sum())),
+            (float(of_source[known[0]].sum()), int(known[0].sum())),
+            (float(of_target[known[1]].sum()), int(known[1].sum())),
         )
 
 

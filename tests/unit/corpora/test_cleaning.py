@@ -1,3 +1,5 @@
+"""Corpora are filtered, compared and joined to splits without leaks."""
+
 import tracemalloc
 import unicodedata
 from itertools import combinations
@@ -10,7 +12,7 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig
-from nmt_core.corpora.cleaning import join_corpora
+from nmt_core.corpora.cleaning import count_kept, count_removed, join_corpora
 from nmt_core.corpora.filtering import FilterRules, filter_corpus
 from nmt_core.corpora.filters import FilterConfig, count_letters, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex, cut_words
@@ -36,7 +38,7 @@ corpora = st.lists(st.builds(Pair, lines, lines), min_size=1, max_size=40)
 def clean(tmp_path_factory):
     def clean(texts, *, filters=LOOSE, split=HALVES, near=NOTHING_NEAR):
         folder, scratch, given = (tmp_path_factory.mktemp("clean") for _ in range(3))
-        outcome = clean_corpora(
+        filtered, near_pairs = clean_corpora(
             {"own": {name: write(given, name, pairs) for name, pairs in texts.items()}},
             folder,
             scratch,
@@ -49,7 +51,7 @@ def clean(tmp_path_factory):
         assert {path.name for path in folder.iterdir()} == {
             f"{name}.{side}" for name in SPLITS for side in ("source", "target")
         }
-        return outcome, {name: read(folder, name) for name in SPLITS}
+        return filtered, near_pairs, {name: read(folder, name) for name in SPLITS}
 
     return clean
 
@@ -57,7 +59,7 @@ def clean(tmp_path_factory):
 def clean_corpora(
     corpora, folder, scratch, *, filters=LOOSE, split=HALVES, near=NOTHING_NEAR, workers=None
 ):
-    """Sift each corpus, and join them all."""
+    """Filter each corpus and join them; return the filtered corpora and near duplicates."""
     workers = workers or WorkersConfig(processes=1)
     off = frozenset(SPLITS[1:]).difference(*corpora.values())
     filtered = {}
@@ -67,7 +69,7 @@ def clean_corpora(
         rules = FilterRules(filters, split, off)
         filtered[name] = filter_corpus(texts, place, scratch=scratch, rules=rules, workers=workers)
         filtered[name].keep_duplicates = not filters.remove_duplicates
-    return join_corpora(
+    return filtered, join_corpora(
         filtered, folder, scratch=scratch, split=split, near_duplicates=near, workers=workers
     )
 
@@ -106,28 +108,28 @@ def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off)
     done = clean_or_nothing(clean, texts)
     if done is None:
         return
-    outcome, kept = done
+    filtered, _, kept = done
     for side in ("source", "target"):
         for one, other in combinations(SPLITS, 2):
             assert not keys(kept[one], side) & keys(kept[other], side)
-    removed = sum(sum(outcome.list_reasons(name).values()) for name in SPLITS)
-    assert sum(map(len, texts.values())) == sum(outcome.kept.values()) + removed
-    assert {name: len(pairs) for name, pairs in kept.items()} == outcome.kept
+    removed = sum(count_removed(filtered, name).total() for name in SPLITS)
+    assert sum(map(len, texts.values())) == sum(count_kept(filtered).values()) + removed
+    assert {name: len(pairs) for name, pairs in kept.items()} == count_kept(filtered)
     assert "test" in split_off or kept["test"] == test
 
 
 @given(corpus=corpora, more=corpora)
 @settings(max_examples=30)
-def test_a_pair_keeps_its_split_when_others_come(clean, corpus, more):
+def test_pairs_never_move_between_splits(clean, corpus, more):
     """It may leave train or validation because a new test sentence equals it; it never moves."""
     before = clean_or_nothing(clean, {"train": corpus})
     after = clean_or_nothing(clean, {"train": corpus + more})
     if before is None or after is None:
         return
-    assert set(before[1]["test"]) <= set(after[1]["test"])
+    assert set(before[-1]["test"]) <= set(after[-1]["test"])
     for name in SPLITS:
         for other in set(SPLITS) - {name}:
-            assert not set(before[1][name]) & set(after[1][other])
+            assert not set(before[-1][name]) & set(after[-1][other])
 
 
 keyed = st.text(
@@ -139,13 +141,13 @@ keyed = st.text(
 
 
 @given(keyed | st.text(max_size=8))
-def test_lines_that_a_model_cannot_tell_apart_are_one_sentence(line):
+def test_lines_that_normalize_alike_have_one_key(line):
     key = make_comparison_key(line)
     assert key == make_comparison_key(normalize(line)) == make_comparison_key(key)
 
 
 @given(keyed | st.text(max_size=8))
-def test_keys_and_words_leave_out_the_same(line):
+def test_words_are_those_of_the_key(line):
     """So that what is equal as a whole is near in words, too."""
     words = unicodedata.normalize("NFC", "".join(cut_words(normalize(line))))
 
@@ -171,7 +173,7 @@ def test_keys_and_words_leave_out_the_same(line):
         ("Köln", "Koln", False),
     ],
 )  # fmt: skip
-def test_neither_case_nor_symbols_nor_composition_are_a_difference(one, other, equal):
+def test_case_symbols_and_composition_do_not_count(one, other, equal):
     """Nor is what a model never sees, also where it parts a letter from its accent."""
     assert (make_comparison_key(one) == make_comparison_key(other)) is equal
 
@@ -196,33 +198,35 @@ OTHERS = {"validation": [Pair("c", "d")], "test": [Pair("ja " * 500, "y")]}
          {"untranslated": 7, "too_many_words": 1}),
     ],
 )  # fmt: skip
-def test_what_leaves_train_is_counted_by_its_reason(clean, given, train, left, reasons):
+def test_removed_pairs_are_counted_by_reason(clean, given, train, left, reasons):
     """Of equal pairs the first stays."""
-    outcome, kept = clean({"train": train} | given)
+    filtered, _, kept = clean({"train": train} | given)
 
-    assert outcome.list_reasons("train") == reasons
+    assert count_removed(filtered, "train") == reasons
     assert kept["train"] == [train[row] for row in left]
     assert kept["validation"] == given["validation"][:1]
     assert kept["test"] == given["test"]
-    assert outcome.list_reasons("validation") == ({"also_in_test": 1} if given is HELD_OUT else {})
+    also = {"also_in_test": 1} if given is HELD_OUT else {}
+    assert count_removed(filtered, "validation") == also
 
 
-def test_duplicates_stay_where_they_are_not_removed(clean):
+def test_duplicates_stay_if_set(clean):
     train = [Pair("Ja.", "Yes."), Pair("ja", "yes!"), Pair("Ja.", "Yeah.")]
     filters = FilterConfig(remove_duplicates=False)
-    assert train == clean({"train": train} | OTHERS, filters=filters)[1]["train"]
+    assert train == clean({"train": train} | OTHERS, filters=filters)[-1]["train"]
 
 
-def test_of_equal_pairs_that_are_split_off_the_first_stays(clean):
+def test_held_out_pairs_are_never_repeated(clean):
     """Whatever the filters say: a test set that holds a sentence twice would count it twice."""
     pairs = [Pair(f"Satz {n}", f"Sentence {n}") for n in range(40)]
     again = [Pair(f"Satz {n}!", f"SENTENCE {n}") for n in range(40)]
-    outcome, kept = clean({"train": pairs + again}, filters=FilterConfig(remove_duplicates=False))
+    filters = FilterConfig(remove_duplicates=False)
+    filtered, _, kept = clean({"train": pairs + again}, filters=filters)
 
     for name in ("validation", "test"):
         assert kept[name]
         assert set(kept[name]) <= set(pairs)
-        assert outcome.list_reasons(name) == {"duplicate": len(kept[name])}
+        assert count_removed(filtered, name) == {"duplicate": len(kept[name])}
     assert len(kept["train"]) == 2 * len(set(kept["train"]) & set(pairs))
 
 
@@ -269,7 +273,7 @@ LONG = (
         "Мы все знаем, как трудно найти равновесие между охраной природы и ростом.",
     ],
 )
-def test_a_translation_is_as_long_in_any_script(line):
+def test_translation_is_as_long_in_any_script(line):
     config = FilterConfig(max_length_ratio=1.5)
 
     assert find_fault(Pair(LONG, line), config) is None
@@ -286,7 +290,7 @@ def test_a_translation_is_as_long_in_any_script(line):
         (b"ja\r" * 50_000, UNUSABLE, ["train", "line_too_long 1"]),
     ],
 )
-def test_a_split_without_a_pair_is_refused_with_the_reason(tmp_path, text, drop, reasons):
+def test_empty_split_is_refused_with_its_reason(tmp_path, text, drop, reasons):
     paths = (tmp_path / "a.de", tmp_path / "a.en")
     for path in paths:
         path.write_bytes(text)
@@ -296,18 +300,12 @@ def test_a_split_without_a_pair_is_refused_with_the_reason(tmp_path, text, drop,
     assert all(reason in str(caught.value) for reason in reasons)
 
 
-@pytest.mark.parametrize(
-    ("kind", "values", "expected"),
-    [
-        (FilterConfig, {"min_words": 9, "max_words": 8}, "min_words 9 is above max_words 8"),
-    ],
-)
-def test_settings_that_contradict_are_refused(kind, values, expected):
-    with pytest.raises(ConfigError, match=expected):
-        build(kind, values, at="at")
+def test_contradicting_limits_are_refused():
+    with pytest.raises(ConfigError, match="min_words 9 is above max_words 8"):
+        build(FilterConfig, {"min_words": 9, "max_words": 8}, at="at")
 
 
-def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
+def test_memory_holds_no_text_and_no_endless_line(tmp_path):
     """But two digests of eight bytes per pair, and what one process has at hand."""
     source, target = paths = (tmp_path / "a.de", tmp_path / "a.en")
     for path in paths:
@@ -318,7 +316,7 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
         other.write("endless\n")
 
     tracemalloc.start()
-    outcome = clean_corpora(
+    filtered, _ = clean_corpora(
         {"own": {"train": Text((paths,), UNUSABLE)}},
         tmp_path,
         tmp_path,
@@ -327,8 +325,8 @@ def test_memory_holds_neither_the_text_nor_an_endless_line(tmp_path):
     _, most_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert sum(outcome.kept.values()) == 100
-    assert outcome.corpora["own"].readings["train"].dropped == {"line_too_long": 1}
+    assert sum(count_kept(filtered).values()) == 100
+    assert filtered["own"].readings["train"].dropped == {"line_too_long": 1}
     assert most_bytes < source.stat().st_size / 4
 
 
@@ -351,12 +349,13 @@ PLANTED = {
 
 @pytest.mark.parametrize("remove", [True, False])
 def test_near_duplicates_of_either_side_are_removed_and_counted(clean, remove):
-    outcome, pairs = clean(PLANTED, near=NearDuplicateConfig(distance=0.25, remove=remove))
+    config = NearDuplicateConfig(distance=0.25, remove=remove)
+    filtered, near, pairs = clean(PLANTED, near=config)
 
-    assert [2, 0, 1] == outcome.near.counts.tolist()
-    assert [0, 1, 3] == outcome.near.rows.tolist()
+    assert [2, 0, 1] == near.counts.tolist()
+    assert [0, 1, 3] == near.rows.tolist()
     expected = {"also_in_test": 1} | ({"near_duplicate": 2} if remove else {})
-    assert expected == outcome.list_reasons("train")
+    assert expected == count_removed(filtered, "train")
     assert pairs["train"] == ([PLANTED["train"][2]] if remove else PLANTED["train"][:3])
 
 
@@ -367,7 +366,7 @@ def test_nothing_near_is_left_in_train(clean, train, test):
     done = clean_or_nothing(clean, {"train": train, "validation": test, "test": test}, near=near)
     if done is None:
         return
-    _, pairs = done
+    pairs = done[-1]
     for side in ("source", "target"):
         index = SentenceIndex([getattr(pair, side) for pair in pairs["test"]], 0.4)
         assert not any(index.find_near(getattr(pair, side)) for pair in pairs["train"])

@@ -1,4 +1,4 @@
-"""Signals of pairs, screens that are learnt from a corpus, and findings about it."""
+"""Signals of pairs, screens that are learnt from a corpus, and its findings."""
 
 import math
 import random
@@ -125,18 +125,15 @@ def explained(*lifts, chance=0.1):
 )
 def test_words_explain_each_other(source, target, of_source, of_target):
     for gain, expected in zip(HOUSE.explain(source, target), (of_source, of_target), strict=True):
-        if expected:
-            assert gain.nats == pytest.approx(expected[0], rel=1e-5)
-            assert gain.words == expected[1]
+        assert expected is None or gain == (pytest.approx(expected[0], rel=1e-5), expected[1])
 
 
 def test_near_words_explain_more():
     """Of two words of the source, the one at the same place counts more, as the diagonal says."""
     far = math.exp(-LEARNING.diagonal / 2)
     expected = [float(LEVELS[level(lift)]) / (1 + far) for lift in (400, 100)]
-    gain = HOUSE.explain("haus baum", "house tree")[1]
-    assert gain.nats == pytest.approx(sum(math.log(0.1 + 0.9 * lift) for lift in expected))
-    assert gain.smooth(3.0, 6) == pytest.approx((gain.nats + 18) / 8)
+    nats, _ = HOUSE.explain("haus baum", "house tree")[1]
+    assert nats == pytest.approx(sum(math.log(0.1 + 0.9 * lift) for lift in expected))
 
 
 def test_frequent_words_are_learnt():
@@ -187,19 +184,36 @@ def test_differing_literals_are_counted(source, target, expected):
     assert count_differing_literals([Pair(source, target)], LANGUAGES).tolist() == [expected]
 
 
-def test_the_worse_side_counts():
-    screen = Screen(LANGUAGES, HOUSE, (3.0, 4.0), dict.fromkeys(FILTERS, 0.0))
+SIGNALS = Screen(LANGUAGES, HOUSE, (3.0, 4.0), 0.5, dict.fromkeys(FILTERS, 0.0))
+"""A screen of text whose targets are half as long as their sources."""
+
+
+def test_worse_side_counts():
     pairs = [Pair(FRENCH, ENGLISH), Pair(GERMAN, FRENCH), Pair(GERMAN, ENGLISH)]
-    assert (screen.measure(pairs)["language"] > 1.5).tolist() == [True, True, False]
-    [signal] = screen.measure([Pair("haus", "house tree tree")])["alignment"]
-    of_source, of_target = HOUSE.explain("haus", "house tree tree")
-    assert of_target.smooth(4.0, 6) < of_source.smooth(3.0, 6)
-    assert signal == pytest.approx(-of_target.smooth(4.0, 6), abs=1e-6)
+    assert (SIGNALS.measure(pairs)["language"] > 1.5).tolist() == [True, True, False]
+    [signal] = SIGNALS.measure([Pair("haus", "house tree tree")])["alignment"]
+    nats, _ = HOUSE.explain("haus", "house tree tree")[1]
+    assert signal == pytest.approx(-(nats + 6 * 4.0) / (3 + 6), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("x" * 80, "y" * 40, 0.0),
+        ("x" * 80, "y" * 90, math.log(2)),
+        ("x" * 80, " " + "y" * 15, math.log(2)),
+        ("漢" * 80, "y" * 120, 0.0),
+        ("", "", 0.0),
+    ],
+)
+def test_lengths_are_compared_with_the_usual_ratio(source, target, expected):
+    signal = SIGNALS.measure([Pair(source, target)])["length"].tolist()
+    assert signal == [pytest.approx(expected, abs=1e-6)]
 
 
 # screens
 
-KINDS = "shifted", "language", "repetition", "literals"
+KINDS = "shifted", "language", "repetition", "literals", "length"
 
 
 def spoil(kind, pairs):
@@ -212,14 +226,16 @@ def spoil(kind, pairs):
             case "repetition":
                 yield Pair(source, " ".join(target.split()[:2] * 4))
             case "literals":
-                yield Pair(source, f"{target} 17 and 345 and 8912 and 77")
+                yield Pair(source, f"{target} 17 and 3")
+            case "length":
+                yield Pair(source, " ".join(target.split()[: len(target.split()) // 3]))
 
 
 @cache
 def screen():
     sample = text()[:2000]
     for place, kind in enumerate(KINDS):
-        sample[place::20] = spoil(kind, sample[place::20])
+        sample[place::25] = spoil(kind, sample[place::25])
     return learn_screen(sample, LANGUAGES, ScreenConfig())
 
 
@@ -229,7 +245,7 @@ def test_planted_noise_is_found(kind):
     dropped = screen().judge([*spoil(kind, pairs)])
     assert sum(name is not None for name in dropped) >= 0.75 * len(pairs)
     if kind != "shifted":
-        assert dropped.count(kind) >= 0.95 * len(pairs)
+        assert dropped.count(kind) >= 0.9 * len(pairs)
 
 
 def test_sound_pairs_stay():
@@ -238,14 +254,14 @@ def test_sound_pairs_stay():
     assert all(gain > 1 for gain in screen().gains)
 
 
-def test_the_setting_is_the_share_of_mismatched_pairs():
+def test_alignment_is_the_share_of_mismatched_pairs():
     sound = text()[:1000]
     mismatched = [
         Pair(one.source, other.target)
         for one, other in zip(sound, sound[500:] + sound[:500], strict=True)
     ]
     for share in (0.5, 0.9):
-        config = ScreenConfig(alignment=share, literals="off", language="off")
+        config = ScreenConfig(alignment=share, literals="off", language="off", length="off")
         learnt = learn_screen(sound, LANGUAGES, config)
         found = sum(name is not None for name in learnt.judge(mismatched))
         assert found / len(mismatched) == pytest.approx(share, abs=0.02)
@@ -259,6 +275,7 @@ def test_stored_screen_judges_each_pair_alike(tmp_path):
     assert [name for pair in pairs for name in loaded.judge([pair])] == whole
     assert loaded.judge(pairs[::-1]) == whole[::-1]
     assert loaded.thresholds == screen().thresholds
+    assert loaded.ratio == screen().ratio == pytest.approx(0.9, abs=0.1)
     assert loaded.judge([]) == []
 
 
@@ -268,13 +285,14 @@ def test_any_lines_are_judged():
 
 
 def test_settings_are_thresholds(tmp_path):
-    config = ScreenConfig(literals="off", language=0.25, alignment="off")
+    config = ScreenConfig(literals="off", language=0.25, length=0.75, alignment="off")
     learn_screen(text()[:1000], LANGUAGES, config).save(tmp_path / "screen")
     loaded = Screen.load(tmp_path / "screen")
     assert loaded.thresholds == {
         "language": 0.25,
         "repetition": 0.0,
         "literals": np.inf,
+        "length": 0.75,
         "alignment": np.inf,
     }
     assert not {"literals", "alignment"} & {*loaded.judge([*spoil("literals", text()[:100])])}
@@ -313,10 +331,10 @@ def test_shift_names_offset_and_line(side, line, lost):
         columns[1] = columns[1][:-lost]
     else:
         columns[0] = columns[0][:-lost]
-    found = align([*map(Pair, *columns)])
-    assert found.is_shift
+    kind, sentence, _ = align([*map(Pair, *columns)])
+    assert kind == "shifted"
     [(late, by, named)] = re.findall(
-        r"the (\w+) is late by (\d) lines? from about line ([\d,]+)", found.sentence
+        r"the (\w+) is late by (\d) lines? from about line ([\d,]+)", sentence
     )
     assert (late, int(by)) == (("target", "source")[side], lost)
     assert abs(int(named.replace(",", "")) - line) <= 4
@@ -325,8 +343,10 @@ def test_shift_names_offset_and_line(side, line, lost):
 def test_shift_names_the_line_of_the_file():
     pairs = [*text()[:BLOCK], *shift(text()[BLOCK : 3 * BLOCK], 1)]
     lines = [*range(1, BLOCK + 1), *range(9001, 9001 + len(pairs) - BLOCK)]
-    found = align([*pairs, *shift(text()[:BLOCK], 1)], [*lines, *range(20_000, 20_000 + BLOCK)])
-    assert "late by 1 line from about line 9,001 on" in found.sentence
+    lines += range(20_000, 20_000 + BLOCK)
+    _, sentence, rows = align([*pairs, *shift(text()[:BLOCK], 1)], lines)
+    assert "late by 1 line from about line 9,001 on" in sentence
+    assert rows[0] == BLOCK
 
 
 def shuffle(pairs):
@@ -346,8 +366,8 @@ def test_script_without_words_is_related():
 
     pairs = [Pair(spell(pair.source), pair.target) for pair in text()[:800]]
     assert align(pairs) is None
-    assert not align(shuffle(pairs)).is_shift
-    assert align(shift(pairs, 1)).is_shift
+    assert align(shuffle(pairs))[0] == "unrelated"
+    assert align(shift(pairs, 1))[0] == "shifted"
 
 
 def test_paragraphs_are_compared_by_their_beginnings():
@@ -402,16 +422,11 @@ def test_each_fault_of_monolingual_text_is_found(kind):
 @pytest.mark.parametrize("codes", [("de", "en"), ("de-AT", "en-GB"), ("de-1996", "en")])
 def test_sound_text_has_no_finding(codes):
     assert inspect_sample(text()[:640], codes) == []
-    assert inspect_sample(text()[:3], codes) == inspect_sample([], codes) == []
-    [finding] = find_faults(WRONG["swapped"](text()), codes)
-    assert finding.kind == "swapped"
-
-
-@pytest.mark.parametrize("pairs", [5, 10, 50])
-def test_small_text_is_judged(pairs):
-    swapped = [Pair(*pair[::-1]) for pair in text()[:pairs]]
-    assert [finding.kind for finding in find_faults(swapped)] == ["swapped"]
-    assert find_faults(text()[:pairs]) == []
+    assert inspect_sample([], codes) == []
+    for size in (5, 10, 50, 200):
+        assert find_faults(text()[:size], codes) == []
+        [finding] = find_faults([pair[::-1] for pair in text()[:size]], codes)
+        assert finding.kind == "swapped"
 
 
 @pytest.mark.parametrize(
@@ -447,11 +462,6 @@ def test_sides_are_swapped_although_one_is_short():
     assert [finding.kind for finding in find_faults(pairs)] == ["swapped"]
 
 
-def test_text_without_repeated_words_is_unrelated():
-    [finding] = find_faults([Pair(str(n), str(n)) for n in range(600)])
-    assert finding.kind == "unrelated"
-
-
 PROPERTIES = {
     "numbers": lambda line: f"{line} (13)",
     "tags": lambda line: f'<p class="x">{line}<br/></p>',
@@ -485,7 +495,7 @@ def test_spoilt_pairs_are_counted_with_example(kind, share):
         assert finding.stops is (share == 10 and kind in ("entities", "mojibake"))
 
 
-def test_a_fault_stops_unless_a_person_accepts_it():
+def test_fault_stops_unless_accepted():
     findings = [Finding("lower_case", "the target is in lower case", (Pair("A", "a"),))]
     with pytest.raises(CorpusError, match=r"own.*lower case.*look\.accepted"):
         settle_findings("own", findings)

@@ -266,16 +266,6 @@ def test_redirects_are_checked(site, get):
     assert "which is not the web" in message(get, url)
 
 
-@pytest.mark.parametrize("place", ["{}", "{}.json", "{}.part", "{}.part.json", "{}.lock"])
-def test_a_folder_in_the_way_is_named(site, get, tmp_path, place):
-    url = site.put("/de-en.tgz", whole(CONTENT))
-    place = tmp_path / place.format(get(url).path.name)
-    place.unlink(missing_ok=True)
-    place.mkdir()
-
-    assert message(get, url).startswith(f"{place} is a folder")
-
-
 @pytest.mark.parametrize(
     ("url", "said"),
     [
@@ -353,16 +343,6 @@ def test_the_first_lines_are_fetched(site, get, answers, lines, expected):
     assert fetched.path.name.startswith(f"{lines}-lines-")
     ranges = [sent.get("Range") for _, sent in site.requests]
     assert ranges == [None, "bytes=5005-"][: len(answers)]
-
-
-def test_complete_files_without_a_name_need_no_request(site, get):
-    """As after a kill between the last byte and the name."""
-    url = site.put("/a", whole(b"a\nb\nc\n"))
-    path = get(url, lines=2).path
-    path.rename(f"{path}.part")
-
-    assert get(url, lines=2).path.read_bytes() == b"a\nb\n"
-    assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize(
