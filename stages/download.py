@@ -58,7 +58,6 @@ from stages.reporting.download_report import (
     DownloadReport,
     MonolingualReport,
     NearDuplicates,
-    NearPair,
 )
 from stages.reporting.text_summary import print_text_summary
 from stages.runtime.entry import run_stage
@@ -342,7 +341,7 @@ def _describe_near(near: Nearness, tests: int) -> NearDuplicates:
         pairs=len(near.rows),
         test_sentences=int((near.counts[:tests] > 0).sum()),
         validation_sentences=int((near.counts[tests:] > 0).sum()),
-        examples=tuple(NearPair(**example._asdict()) for example in near.examples),
+        examples=[example._asdict() for example in near.examples],
     )
 
 

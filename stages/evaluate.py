@@ -104,7 +104,6 @@ def run(
         good=sum(sentence.score >= params.good_chrf for sentence in sentences),
         good_chrf=params.good_chrf,
         good_share=params.good_share,
-        greedy=params.beam.beam_size == 1,
     )
     evaluation = evaluation.model_copy(update={"verdict": verdict})
     page = render_run_page(

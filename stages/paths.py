@@ -51,8 +51,6 @@ CORRECTIONS = HOME / "corrections.jsonl"
 
 RUNS = HOME / "runs"
 """Journals of runs, which MLflow is fed from; no output of DVC."""
-USAGE = RUNS / "usage"
-"""Time and memory of each stage's last run."""
 PINNED = RUNS / "pinned.json"
 """Budgets of tokens that a time was worth on this machine, by settings."""
 MLFLOW = HOME / "mlflow.db"

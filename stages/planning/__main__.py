@@ -10,9 +10,11 @@ Writes: nothing; pin writes params.yaml and runs/pinned.json
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
@@ -21,7 +23,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from nmt_core.base import config, files
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import format_duration
 from nmt_core.training.settings import VALIDATIONS, Budget
@@ -33,7 +35,6 @@ from stages.params import TrainParams
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import hash_json
 from stages.runtime.params_file import dump_yaml
-from stages.runtime.usage import Usage
 from stages.tracking.run_metadata import UP_TO_TRAINING
 
 SENTENCES = 128
@@ -108,7 +109,7 @@ def calibrate(settings: dict[str, Any]) -> Calibration:
         changed = apply_changes(settings, [*CHANGES])
         files.write_text(folder / paths.PARAMS, dump_yaml(changed))
         files.write_text(folder / "mlflow.py", "raise ImportError('not tracked')\n")
-        usage = run_training(folder)
+        elapsed, memory = run_training(folder)
         points = read_validations(folder)
     speeds = [(b[1] - a[1]) / max(b[2] - a[2], 1e-9) for a, b in pairwise(points)]
     speeds = speeds[1:] or speeds  # the first updates are slower
@@ -116,27 +117,33 @@ def calibrate(settings: dict[str, Any]) -> Calibration:
     took = ended - points[0][3]
     validation = max(0.0, took - updating) / (len(points) - 1)
     return Calibration(
-        start_seconds=max(0.0, usage.seconds - took),
+        start_seconds=max(0.0, elapsed - took),
         validation_seconds=validation * validated / min(validated, SENTENCES),
         tokens_per_second=(min(speeds), max(speeds)),
         tokens_per_update=tokens / steps,
         tokens_per_pass=shards["train_target_tokens"] + shards["train_pairs"],
-        memory_bytes=usage.memory_bytes,
+        memory_bytes=memory,
     )
 
 
-def run_training(folder: Path) -> Usage:
-    """Train in a folder and return the usage; raise an error with the reason if it fails."""
-    log, usage = folder / "log.txt", folder / paths.USAGE / "train.json"
+def run_training(folder: Path) -> tuple[float, int]:
+    """Train in a folder; return the seconds that it took and the peak of its memory in bytes.
+
+    Raises:
+        NmtError: with the reason if it fails.
+    """
+    log = folder / "log.txt"
     own = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
     command = [sys.executable, "-u", "-m", "stages.train"]
+    began = time.monotonic()
     with log.open("wb") as out:
         ended = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=out, check=False)
-    if ended.returncode or not usage.exists():
+    if ended.returncode:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         reason = lines[-1] if lines else f"exit code {ended.returncode}"
         raise NmtError(f"a short training fails: {reason}")
-    return config.build(Usage, files.read_json(usage), at=str(usage))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return time.monotonic() - began, peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:

@@ -30,7 +30,6 @@ from stages import paths
 from stages.registry.exported import Exported
 from stages.tracking.journal import BUNDLE_DIGEST, Journal, unpack_tags
 from stages.tracking.tracker import (
-    TrackingError,
     open_tracker,
     send,
     set_defaults,
@@ -183,7 +182,7 @@ class Registry:
                 tracker.model(exported.folder, name=exported.name, tags=exported.tags)
             try:
                 send(Journal(exported.fingerprint))
-            except TrackingError as error:
+            except NmtError as error:
                 raise RegistryAwayError(f"{error}; {TRY_AGAIN}") from None
             version = self._holding(exported.digest)
         if version is None:

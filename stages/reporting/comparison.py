@@ -15,6 +15,7 @@ from statistics import NormalDist, fmean, stdev
 import pandas as pd
 from dvc.api import DVCFileSystem
 from rich.console import Group
+from rich.markdown import Markdown
 from rich.table import Table
 from rich.text import Text
 
@@ -36,7 +37,7 @@ from nmt_core.evaluation.significance import (
 from nmt_core.training.settings import Budget
 from stages import paths
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_pipe_table
+from stages.reporting.pages import render_pipe_table, render_template
 from stages.runtime.params_file import ParamsLoader
 from stages.tracking.journal import Journal
 from stages.tracking.run_metadata import name_evaluation
@@ -46,19 +47,11 @@ FOLDER = paths.REPORTS / "comparison"
 NORMAL_95 = NormalDist().inv_cdf(0.975)
 """Standard errors in half of a 95 % interval."""
 
+SMALLEST_P = 0.001
+"""Smallest p-value that is shown."""
+
 UNEVEN = 1.2
 """Ratio of the largest to the smallest amount of training above which it is reported."""
-
-
-class ComparisonError(NmtError):
-    """Systems cannot be compared."""
-
-
-class SystemScore(ScoreInterval):
-    """The mean over a system's seeds; its interval includes their variance if there are several."""
-
-    deviation: float | None = None
-    """Standard deviation between seeds; None for one seed."""
 
 
 class Run(Config):
@@ -114,8 +107,9 @@ class Comparison(Config):
     """Signature of each metric; systems are in the order of the first."""
     budgets: dict[str, Budget]
     """The budget of each system's training."""
-    scores: dict[str, dict[str, SystemScore]]
-    """Scores by system and metric, best system first."""
+    scores: dict[str, dict[str, ScoreInterval]]
+    """Means over the seeds by system and metric, the best system first. Intervals include the
+    variance between seeds if there are several."""
     runs: tuple[Run, ...]
     """Seeds of a system stand together, the best system first."""
     differences: tuple[Difference, ...]
@@ -124,11 +118,6 @@ class Comparison(Config):
     def systems(self) -> dict[str, list[Run]]:
         """The runs of each system, the best first."""
         return {name: list(runs) for name, runs in groupby(self.runs, key=lambda run: run.system)}
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds of each system."""
-        return list(dict.fromkeys(run.seed for run in self.runs))
 
 
 COSTS: dict[str, tuple[Callable[[Run], float | None], Callable[[float], str]]] = {
@@ -147,7 +136,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
     """Read the outputs of an experiment, at its commit.
 
     Raises:
-        ComparisonError: if DVC does not have it any more.
+        NmtError: if DVC does not have it any more.
     """
     repository = DVCFileSystem(str(paths.HOME), rev=commit)
     try:
@@ -158,7 +147,7 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
         rows = read_translations(repository.read_text(str(paths.REPORTS / "translations.tsv")))
         settings = ParamsLoader(repository.read_text(str(paths.PARAMS))).get_single_data()
     except OSError:
-        raise ComparisonError(
+        raise NmtError(
             f"the results of experiment {experiment} are not in DVC's cache any more; run: "
             f"{name_program('dvc')} exp remove {experiment}, and compare again"
         ) from None
@@ -200,39 +189,35 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
     """Put systems in order, the best first, and test every two of them.
 
     Raises:
-        ComparisonError: if they were not tested alike.
+        NmtError: if they were not tested alike.
     """
     check_comparable(outcomes)
     first = outcomes[0]
-    by_system: dict[str, list[Outcome]] = {}
-    for outcome in outcomes:
-        by_system.setdefault(outcome.run.system, []).append(outcome)
-    metric = next(iter(first.signatures))
-    by_system = dict(
-        sorted(
-            by_system.items(),
-            key=lambda item: fmean(outcome.run.scores[metric].value for outcome in item[1]),
-            reverse=METRICS.load(metric).higher_is_better,
-        )
-    )
-    runs = {name: [outcome.run for outcome in own] for name, own in by_system.items()}
+    metric, sentences = next(iter(first.signatures)), len(first.references)
+    ranked: dict[str, list[Outcome]] = {}
+    for outcome in sorted(outcomes, key=lambda one: one.run.system):
+        ranked.setdefault(outcome.run.system, []).append(outcome)
+    means = {name: fmean(o.run.scores[metric].value for o in own) for name, own in ranked.items()}
+    best_first = METRICS.load(metric).higher_is_better
+    systems = sorted(means, key=means.__getitem__, reverse=best_first)
+    ranked = {name: ranked[name] for name in systems}
     return Comparison(
         command=command,
         commit=commit,
-        sentences=len(first.references),
+        sentences=sentences,
         signatures=first.signatures,
-        budgets={name: own[0].budget for name, own in by_system.items()},
+        budgets={name: own[0].budget for name, own in ranked.items()},
         scores={
             name: {
-                metric: average_scores([run.scores[metric] for run in own], len(first.references))
-                for metric in own[0].scores
+                metric: average_scores([one.run.scores[metric] for one in own], sentences)
+                for metric in first.signatures
             }
-            for name, own in runs.items()
+            for name, own in ranked.items()
         },
-        runs=tuple(run for own in runs.values() for run in own),
+        runs=tuple(one.run for own in ranked.values() for one in own),
         differences=tuple(
             compare_all(
-                {name: [outcome.hypotheses for outcome in own] for name, own in by_system.items()},
+                {name: [one.hypotheses for one in own] for name, own in ranked.items()},
                 first.references,
                 first.sources,
                 metrics=list(first.signatures),
@@ -242,50 +227,61 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
     )
 
 
-def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> SystemScore:
+def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInterval:
     """Return the mean of the scores of seeds, with its interval.
 
     The mean of the variances by sentences is an upper bound: as if all seeds failed on the same.
     """
     if len(scores) == 1:
-        return SystemScore(**scores[0].model_dump())
+        return scores[0]
     values = [score.value for score in scores]
     errors = [(score.high - score.low) / 2 / NORMAL_95 for score in scores]
     by_sentences = VarianceSource(fmean(error**2 for error in errors), max(1, sentences - 1))
     low, high = compute_t_interval(fmean(values), [by_sentences, measure_seeds(values)])
-    return SystemScore(value=fmean(values), low=max(0.0, low), high=high, deviation=stdev(values))
+    return ScoreInterval(value=fmean(values), low=max(0.0, low), high=high)
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Raise a :class:`ComparisonError` if two runs cannot be compared, naming the difference."""
+    """Raise a :class:`NmtError` if two runs cannot be compared, naming the difference."""
     first, *others = outcomes
     for other in others:
         names = f"{first.run.experiment} and {other.run.experiment}"
         if (first.sources, first.references) != (other.sources, other.references):
-            raise ComparisonError(
+            raise NmtError(
                 f"{names} were tested on different sentences ({len(first.references)} and "
                 f"{len(other.references)}); compare systems that share the data settings"
             )
         if list(first.signatures.items()) != list(other.signatures.items()):
-            raise ComparisonError(
+            raise NmtError(
                 f"{names} were scored differently, {', '.join(first.signatures.values())} and "
                 f"{', '.join(other.signatures.values())}; compare systems that share the evaluate "
                 f"settings"
             )
 
 
-def list_tables(comparison: Comparison) -> list[tuple[list[str], list[list[str]]]]:
+def tabulate(comparison: Comparison) -> list[tuple[list[str], list[list[str]]]]:
     """Return head and rows of the tables of scores, of costs and, if any, of differences."""
     labels = [*map(find_label, comparison.signatures)]
-    scores = [[name, *map(format_score, own.values())] for name, own in comparison.scores.items()]
+    systems = comparison.systems
+    scores = [
+        [
+            name,
+            *(
+                format_score(score, [run.scores[metric] for run in systems[name]])
+                for metric, score in own.items()
+            ),
+        ]
+        for name, own in comparison.scores.items()
+    ]
     costs = [
         [name, *(average(map(read, runs), form) for read, form in COSTS.values())]
-        for name, runs in comparison.systems.items()
+        for name, runs in systems.items()
     ]
     pairs: dict[str, dict[str, str]] = {}
     for pair in comparison.differences:
+        p = f"p = {pair.p_value:.3f}" if pair.p_value >= SMALLEST_P else f"p < {SMALLEST_P}"
         names = f"{pair.first} – {pair.second}"
-        pairs.setdefault(names, {})[pair.metric] = format_difference(pair.value, pair.p_value)
+        pairs.setdefault(names, {})[pair.metric] = f"{pair.value:+.1f}, {p}"
     differences = [
         [name, *(own.get(metric, "–") for metric in comparison.signatures)]
         for name, own in pairs.items()
@@ -294,23 +290,16 @@ def list_tables(comparison: Comparison) -> list[tuple[list[str], list[list[str]]
     return [*tables, (["difference", *labels], differences)] if pairs else tables
 
 
-def format_score(score: SystemScore) -> str:
+def format_score(mean: ScoreInterval, seeds: Sequence[ScoreInterval]) -> str:
     """Return a score with its 95 % interval, and the standard deviation between seeds."""
-    spread = "" if score.deviation is None else f" ± {score.deviation:.1f}"
-    return f"{score.value:.1f}{spread} ({score.low:.1f}–{score.high:.1f})"
+    spread = f" ± {stdev(seed.value for seed in seeds):.1f}" if len(seeds) > 1 else ""
+    return f"{mean.value:.1f}{spread} ({mean.low:.1f}–{mean.high:.1f})"
 
 
 def average(costs: Iterable[float | None], form: Callable[[float], str]) -> str:
     """Return the mean of a cost over seeds; a dash if it is unknown for any."""
     values = [math.nan if cost is None else cost for cost in costs]
     return "–" if math.isnan(sum(values)) else form(fmean(values))
-
-
-def format_difference(difference: float, p_value: float) -> str:
-    """Return a difference and its p-value."""
-    smallest = 0.001
-    p = f"p = {p_value:.3f}" if p_value >= smallest else f"p < {smallest}"
-    return f"{difference:+.1f}, {p}"
 
 
 def describe_budget(budgets: dict[str, Budget]) -> str:
@@ -324,68 +313,46 @@ def describe_budget(budgets: dict[str, Budget]) -> str:
     return "UNEQUAL budgets: " + ", ".join(f"{name} {limit}" for name, limit in words.items())
 
 
-def list_notes(comparison: Comparison) -> list[str]:
-    """Return notes on the tables."""
-    threads = sorted({str(run.threads or "all") for run in comparison.runs})
-    several = len(comparison.seeds) > 1
-    test = "Welch's t-test over seeds and sentences" if several else "approximate randomization"
-    seeds = (
-        f"Means over {len(comparison.seeds)} seeds ± their standard deviation; intervals and "
-        f"p-values include the choice of seeds."
-        if several
-        else f"One seed ({comparison.seeds[0]}): intervals and p-values say nothing of other "
-        f"seeds, which often differ by more; SEEDS=3 would tell."
-    )
-    return [
-        (
-            f"{comparison.sentences:,} test sentences; {describe_budget(comparison.budgets)}; "
-            f"processor threads each: {', '.join(threads)}; parentheses hold 95 % intervals."
-        ),
-        seeds,
-        *list_unequal(comparison),
-        (
-            f"p-values are two-sided, by {test}, corrected by Holm for the number of pairs. "
-            f"Training is the time spent in updates. Perplexity is comparable only between systems "
-            f"with the same tokens."
-        ),
-        f"Signatures: {', '.join(comparison.signatures.values())}.",
-    ]
-
-
 def list_unequal(comparison: Comparison) -> Iterator[str]:
     """Yield amounts of training that differ by more than a fifth in spite of equal budgets."""
     for what, field in (("updates", "steps"), ("target tokens", "target_tokens")):
         work = {f"{run.system}, seed {run.seed}": getattr(run, field) for run in comparison.runs}
         least, most = min(work, key=work.__getitem__), max(work, key=work.__getitem__)
         if work[most] > UNEVEN * work[least]:
-            yield (
-                f"UNEQUAL {what}: from {work[least]:,} of {least} to {work[most]:,} of {most}; "
-                f"STEPS or TOKENS in place of SECONDS gives all runs the same."
-            )
+            yield f"{what}: from {work[least]:,} of {least} to {work[most]:,} of {most}"
+
+
+def render_notes(comparison: Comparison) -> str:
+    """Return notes on the tables, in Markdown."""
+    return render_template(
+        "comparison.md",
+        comparison=comparison,
+        budgets=describe_budget(comparison.budgets),
+        threads=sorted({str(run.threads or "all") for run in comparison.runs}),
+        seeds=[*dict.fromkeys(run.seed for run in comparison.runs)],
+        unequal=[*list_unequal(comparison)],
+    )
 
 
 def render_markdown(comparison: Comparison) -> str:
     """Return the report as a page."""
     lines = ["```", comparison.command, "```", "", f"At commit {comparison.commit}.", ""]
-    for head, rows in list_tables(comparison):
+    for head, rows in tabulate(comparison):
         lines += [*render_pipe_table(head, rows), ""]
-    lines += [f"{note}\n" for note in list_notes(comparison)]
-    return "\n".join([*lines, "![scores](comparison.png)", ""])
+    return "\n".join([*lines, render_notes(comparison), "![scores](comparison.png)", ""])
 
 
 def render_report(comparison: Comparison) -> Group:
-    """Return the report for a terminal."""
-    parts: list[Table | Text] = []
-    for head, rows in list_tables(comparison):
+    """Return the report for a terminal, however narrow."""
+    tables: list[Table | Text] = []
+    for head, rows in tabulate(comparison):
         table = Table(box=None, pad_edge=False, header_style="bold")
         for number, column in enumerate(head):
             table.add_column(column, justify="right" if number else "left", overflow="fold")
         for row in rows:
             table.add_row(*row)
-        parts += [table, Text()]
-    for note in list_notes(comparison):
-        parts.append(Text(note, style="yellow" if note.startswith("UNEQUAL") else "dim"))
-    return Group(*parts)
+        tables += [table, Text()]
+    return Group(*tables, Markdown(render_notes(comparison)))
 
 
 def write_report(comparison: Comparison, folder: Path = FOLDER) -> None:

@@ -22,16 +22,6 @@ class Result(Config):
     model_config = ConfigDict(extra="ignore", allow_inf_nan=True)
 
 
-class NearPair(Result):
-    """A training sentence near a held-out one."""
-
-    side: str
-    train: str
-    held_out: str
-    edits: int
-    """Words to change to make them equal."""
-
-
 class NearDuplicates(Result):
     """Training pairs near a test or validation sentence."""
 
@@ -39,7 +29,9 @@ class NearDuplicates(Result):
     test_sentences: int
     """Test sentences that such a pair is near to."""
     validation_sentences: int
-    examples: tuple[NearPair, ...] = ()
+    examples: list[dict[str, Any]] = Field([])
+    """Each with its ``side``, the sentence of ``train``, that which is ``held_out``, and the
+    ``edits`` between them, in words."""
 
 
 class CorpusReport(Result):

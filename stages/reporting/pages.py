@@ -7,12 +7,10 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup, escape
 
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
@@ -220,7 +218,6 @@ def _make_environment() -> Environment:
     environment.globals |= {
         "describe_reliability": describe_reliability,
         "find_label": find_label,
-        "mark_difference": mark_difference,
         "splits": [*paths.SPLITS],
     }
     return environment
@@ -228,9 +225,6 @@ def _make_environment() -> Environment:
 
 SHOWN = 10
 """Number of sentences in each table of a run's report."""
-
-MOST_WORDS = 120
-"""Maximum number of words of a sentence that are shown."""
 
 
 def judge_sentences(
@@ -259,29 +253,6 @@ def choose_shown(sentences: Sequence[JudgedSentence], seed: int) -> dict[str, li
         "Best": sorted(by_length, key=lambda s: -s.score)[:SHOWN],
         "Worst": sorted(by_length, key=lambda s: s.score)[:SHOWN],
     }
-
-
-def mark_difference(old: str, new: str) -> tuple[Markup, Markup]:
-    """Return two texts as HTML; words of the first alone are ``del``, of the second alone ``ins``.
-
-    Args:
-        old: the first, such as the reference.
-        new: the second, such as the translation.
-    """
-    before, after = (text.split()[:MOST_WORDS] for text in (old, new))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    removed, added = Markup("<del>{}</del>"), Markup("<ins>{}</ins>")
-    first: list[Markup] = []
-    second: list[Markup] = []
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        same = kind == "equal"
-        first += [escape(w) if same else removed.format(w) for w in before[start:end]]
-        second += [escape(w) if same else added.format(w) for w in after[new_start:new_end]]
-    return _join(first, old), _join(second, new)
-
-
-def _join(words: Sequence[Markup], whole: str) -> Markup:
-    return Markup(" ").join(words) + (" …" if len(whole.split()) > MOST_WORDS else "")
 
 
 ENVIRONMENT = _make_environment()

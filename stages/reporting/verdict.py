@@ -37,7 +37,6 @@ def judge_run(
     good: int,
     good_chrf: float,
     good_share: float,
-    greedy: bool,
 ) -> RunVerdict:
     """Return the verdict on a run.
 
@@ -47,7 +46,6 @@ def judge_run(
         good: number of test sentences whose chrF is at least ``good_chrf``.
         good_chrf: minimum chrF of a good translation.
         good_share: minimum share of good translations of a model that is ready.
-        greedy: whether the search keeps one hypothesis, which no length penalty changes.
     """
     share = good / max(1, evaluation.sentences)
     well = f"translated well (chrF of at least {good_chrf:g})"
@@ -55,7 +53,7 @@ def judge_run(
     remarks = [
         *_judge_training(share, good_share, well, training, longer),
         *_judge_test_set(evaluation),
-        *_judge_output(evaluation, greedy=greedy),
+        *_judge_output(evaluation),
         *_judge_confidence(evaluation),
     ]
     remarks.sort(key=lambda remark: not remark.blocks)
@@ -123,7 +121,7 @@ def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
         )
 
 
-def _judge_output(evaluation: Evaluation, *, greedy: bool) -> Iterator[Remark]:
+def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
     failures = {kind: n for kind, n in evaluation.failures.items() if n and kind in UNUSABLE}
     if sum(failures.values()) > MOST_UNUSABLE * evaluation.sentences:
         kinds = ", ".join(f"{count:,} {UNUSABLE[kind]}" for kind, count in failures.items())
@@ -144,30 +142,15 @@ def _judge_output(evaluation: Evaluation, *, greedy: bool) -> Iterator[Remark]:
     ratio = evaluation.length_ratio
     if not SHORTEST <= ratio <= LONGEST:
         raised = ratio < SHORTEST
+        penalty = evaluation.length_penalty + (0.5 if raised else -0.5)
         yield Remark(
             what=f"Translations are too {'short' if raised else 'long'}: they have {ratio:.2f} of "
             f"the length of their references.",
-            advice=_advise_on_length(evaluation, greedy=greedy, raised=raised),
+            advice=f"{'Raise' if raised else 'Lower'} the length penalty while the scores rise: "
+            f"{_set('evaluate.beam.length_penalty', penalty)} does so without a new training. If "
+            f"none helps, train longer.",
             blocks=False,
         )
-
-
-def _advise_on_length(evaluation: Evaluation, *, greedy: bool, raised: bool) -> str:
-    if greedy:
-        return (
-            "Search with several hypotheses, among which a length penalty is chosen: "
-            f"{_set('evaluate.beam.beam_size', 4)} does so without a new training."
-        )
-    if evaluation.length_penalty_trials:
-        return (
-            "No length penalty has a better score on validation text: train longer, or check "
-            "that the references say as much as the source text."
-        )
-    penalty = evaluation.length_penalty + (0.5 if raised else -0.5)
-    return (
-        f"{'Raise' if raised else 'Lower'} the length penalty as long as the scores rise: "
-        f"{_set('evaluate.beam.length_penalty', penalty)} does so without a new training."
-    )
 
 
 def _judge_confidence(evaluation: Evaluation) -> Iterator[Remark]:

@@ -28,8 +28,7 @@ def run_stage(main: Callable[[], object]) -> None:
     75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
     the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
     the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
-    ``--help`` shows the documentation of the stage's file. A stage of the pipeline that succeeds
-    records its usage, see ``usage.py``.
+    ``--help`` shows the documentation of the stage's file.
     """
     signal.signal(signal.SIGTERM, _exit)
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
@@ -49,10 +48,6 @@ def _run(main: Callable[[], object]) -> int:
     try:
         answer_arguments()
         main()
-        if stage := find_stage():
-            from stages.runtime.usage import record_usage  # imports psutil
-
-            record_usage(stage)
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:
@@ -96,12 +91,6 @@ def _leave(code: str | int | None) -> NoReturn:
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
-
-
-def find_stage() -> str | None:
-    """Return the stage of the pipeline that this program is; None for another program."""
-    room, _, name = getattr(sys.modules["__main__"].__spec__, "name", "").partition(".")
-    return name if room == "stages" and name.isidentifier() else None
 
 
 def answer_arguments() -> None:

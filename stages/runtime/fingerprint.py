@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -100,12 +100,10 @@ NEUTRAL = (
     "stages/params.py",
     "stages/paths.py",
     "stages/registry/",
-    "stages/runtime/fingerprint.py",
     "stages/runtime/entry.py",
     "stages/runtime/fingerprint.py",
     "stages/runtime/git.py",
     "stages/runtime/launch.py",
-    "stages/runtime/usage.py",
     "stages/tracking/",
 )
 """Files and folders that decide no byte of a result: they read settings, write files, report
@@ -130,11 +128,8 @@ CHOSEN_BY_SETTINGS = {
 """Code that neutral code loads for a stage, and texts that it reads, as glob patterns."""
 
 
-class Module(NamedTuple):
-    """A file of code or data, as the stages that run it depend on it."""
-
-    digest: str
-    imports: list[Path]
+Module = tuple[str, list[Path]]
+"""Digest of a file of code or data, and the files that it imports or reads."""
 
 
 def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -144,7 +139,7 @@ def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
     """
     read = cache(read_module)
     return {
-        stage: {path.as_posix(): read(path).digest for path in list_code(stage, read)}
+        stage: {path.as_posix(): read(path)[0] for path in list_code(stage, read)}
         for stage in stages
     }
 
@@ -158,7 +153,7 @@ def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
         path = waiting.pop()
         if path not in code:
             code.add(path)
-            imports = read(path).imports
+            _, imports = read(path)
             waiting += [file for file in imports if not file.as_posix().startswith(NEUTRAL)]
     return sorted(code)
 
@@ -171,9 +166,9 @@ def read_module(path: Path) -> Module:
     except (SyntaxError, ValueError):
         tree = None
     if tree is None:
-        return Module(hashlib.sha256(source).hexdigest(), [])
+        return hashlib.sha256(source).hexdigest(), []
     digest = hashlib.sha256(repr(describe(tree)).encode()).hexdigest()
-    return Module(digest, [*find_imports(tree), *find_data(tree, path)])
+    return digest, [*find_imports(tree), *find_data(tree, path)]
 
 
 def parse_code(source: bytes) -> ast.Module:

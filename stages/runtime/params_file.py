@@ -2,8 +2,6 @@
 
 import re
 from collections import Counter
-from copy import deepcopy
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,25 @@ from nmt_core.base.raw_lines import decode_utf8
 
 
 class ParamsLoader(yaml.SafeLoader):
-    """Reads the scalars of YAML 1.2's core schema, as DVC does; of 1.1 only merges (``<<``).
+    """Reads the scalars of YAML 1.2's core schema, as DVC does, and no aliases.
 
     So ``no`` is a language, 2024-11-01 a session, and 1e-9 a number.
     """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Refuse aliases, which may repeat a value millions of times."""
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("it has an alias; write the value in its place")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - as PyYAML calls it
+        """Refuse keys that stand twice."""
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        [(key, times)] = keys.most_common(1) or [("", 0)]
+        if times > 1:
+            problem = f"{key!r} is given twice; keep one"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 _FLOAT = (
@@ -26,7 +39,6 @@ _FLOAT = (
 )
 ParamsLoader.yaml_implicit_resolvers = {}
 for _tag, _first, _scalar in (
-    ("merge", "<", "<<"),
     ("null", ["~", "n", "N", ""], "(~|null|Null|NULL|)"),
     ("bool", "tTfF", "(true|True|TRUE|false|False|FALSE)"),
     ("int", "-+0123456789", "[-+]?(0|[1-9][0-9]*)"),
@@ -37,10 +49,6 @@ for _tag, _first, _scalar in (
     )
 
 
-MAX_VALUES = 100_000
-"""Maximum number of values, each as often as an alias repeats it."""
-
-
 def read(path: Path) -> dict[str, Any]:
     """Read a parameter file without interpreting it.
 
@@ -48,7 +56,8 @@ def read(path: Path) -> dict[str, Any]:
         ConfigError: if it cannot be read, is not YAML in UTF-8, or gives a key twice.
     """
     try:
-        document = deepcopy(_parse(decode_utf8(path.read_bytes(), path, error=ConfigError), path))
+        text = decode_utf8(path.read_bytes(), path, error=ConfigError)
+        document = ParamsLoader(text).get_single_data()
     except FileNotFoundError:
         raise ConfigError(f"{path} does not exist; run from the top of the project") from None
     except OSError as error:
@@ -58,30 +67,6 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
     return document
-
-
-@lru_cache(maxsize=2)
-def _parse(text: str, path: Path) -> Any:
-    """Return the content of YAML; a stage reads its file several times, and PyYAML is slow."""
-    loader = ParamsLoader(text)
-    root = loader.get_single_node()
-    waiting = [] if root is None else [root]
-    count = 0
-    while waiting:
-        node = waiting.pop()
-        count += 1
-        if count > MAX_VALUES:
-            raise ConfigError(f"{path} comes to more than {MAX_VALUES} values; remove aliases")
-        if isinstance(node, yaml.SequenceNode):
-            waiting += node.value
-        elif isinstance(node, yaml.MappingNode):
-            keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
-            [(key, times)] = keys.most_common(1) or [("", 0)]
-            if times > 1:
-                line = node.start_mark.line + 1
-                raise ConfigError(f"{path} line {line} and after gives {key!r} twice; keep one")
-            waiting += [value for _, value in node.value]
-    return None if root is None else loader.construct_document(root)
 
 
 class ParamsDumper(yaml.SafeDumper):

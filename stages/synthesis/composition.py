@@ -42,12 +42,6 @@ class SynthesisConfig(Config):
     beam_size: int = Field(2, ge=1, le=100)
     """Live hypotheses per sentence of a teacher that is a model."""
 
-    chunk_lines: int = Field(1000, ge=1, le=100_000)
-    """Lines of a chunk, after which the translations are on the disk."""
-
-    lowest: float = Field(0.05, ge=0, lt=1)
-    """Share of the sound translations that is dropped, those with the lowest scores."""
-
     share: float = Field(0.5, gt=0, lt=1)
     """Share of these pairs among what is read in training."""
 
@@ -80,14 +74,10 @@ def compose_synthesis(
     pairs: float,
     student: bool,
 ) -> dict[str, Any]:
-    """Return settings of a training with the pairs of a teacher.
+    """Return settings of a training with the ``kept`` pairs of a teacher.
 
-    Args:
-        values: content of params.yaml, without these pairs.
-        config: share, licence and name of these pairs.
-        kept: how many there are.
-        pairs: of the other corpora in train, each times its weight, at the mixture's temperature.
-        student: take the preset of a student.
+    ``pairs`` counts those of the other corpora, see :func:`count_weighted_pairs`. A student has a
+    preset of its own.
 
     Raises:
         ConfigError: if a student is to learn backward.
@@ -119,14 +109,9 @@ def describe_made_corpus(
     tag: str = "",
     filters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of a corpus of two files, of which nothing is tested on.
+    """Return the settings of a corpus of training text in two files.
 
-    Args:
-        stem: their path, without the side that each ends in.
-        weight: see :func:`find_weight`.
-        licence: as the model card names it.
-        tag: token that a model reads before its lines.
-        filters: its own, which replace filters of the whole text.
+    ``stem`` is their path, without the side that each ends in.
     """
     return {
         "kind": "files",
@@ -157,10 +142,6 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
 def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
     """Return the weight with which pairs are a share of what is read.
 
-    Args:
-        share: of these pairs, between 0 and 1.
-        pairs: number of pairs.
-        others: result of :func:`count_weighted_pairs` at that temperature.
-        temperature: of the mixture.
+    ``others`` is the result of :func:`count_weighted_pairs` at that temperature.
     """
     return min((share / (1 - share) * others) ** temperature / pairs, MAX_WEIGHT)

@@ -18,13 +18,9 @@ from stages.runtime.checkout import (
     list_login_variables,
     write_login_settings,
 )
+from stages.runtime.entry import run_stage
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import (
-    TrackingError,
-    list_journals,
-    send,
-    tracking_uri,
-)
+from stages.tracking.tracker import list_journals, send, tracking_uri
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -43,11 +39,7 @@ def ui(
     if not uri.startswith("sqlite:"):
         typer.echo(f"runs go to a server, which shows them at {redact_url(uri)}")
         return
-    try:
-        check_port(port)
-    except NmtError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+    check_port(port)
     folder, password = paths.RUNS.resolve() / f"login-{port}", secrets.token_urlsafe(12)
     shutil.rmtree(folder, ignore_errors=True)  # with the password of the last time
     folder.mkdir(mode=0o700, parents=True)
@@ -70,15 +62,9 @@ def sync(
     for fingerprint in fingerprints or [path.parent.name for path in list_journals()]:
         journal = Journal(fingerprint)
         if not journal.path.exists():
-            typer.echo(f"error: there is no {journal.path}", err=True)
-            raise typer.Exit(1)
-        try:
-            points = send(journal)
-        except TrackingError as error:
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(1) from None
-        typer.echo(f"{journal.path}: {points} points were missing in MLflow")
+            raise NmtError(f"there is no {journal.path}; make sync sends all that are there")
+        typer.echo(f"{journal.path}: {send(journal)} points were missing in MLflow")
 
 
 if __name__ == "__main__":
-    app()
+    run_stage(app)

@@ -51,8 +51,8 @@ MODEL_SECONDS = 600.0
 SEND_SECONDS = 1.0
 """Between two requests, so that a fast training does not share its processor with many."""
 
-RETRY_SECONDS, MAX_RETRY_SECONDS = 1.0, 60.0
-"""From an error to the next attempt, first and at most; every error doubles it."""
+MAX_RETRY_SECONDS = 60.0
+"""Longest pause between two attempts; every error doubles it."""
 
 ENVIRONMENT = {
     "DO_NOT_TRACK": "1",
@@ -64,10 +64,6 @@ ENVIRONMENT = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 """Unless the user has set them; MLflow's own defaults wait four minutes for a dead server."""
-
-
-class TrackingError(NmtError):
-    """MLflow did not accept entries of a journal."""
 
 
 class MlflowTracker(Tracker):
@@ -176,7 +172,6 @@ class _Follower(threading.Thread):
         self._finished = threading.Event()
         self._lost = threading.Lock()
         """Held from an error until MLflow is up to date again."""
-        self._pause_seconds = RETRY_SECONDS
 
     def finish(self, patience_seconds: float) -> None:
         """Wait until the journal is sent, but no longer than a number of seconds."""
@@ -186,21 +181,24 @@ class _Follower(threading.Thread):
             self._warn(f"no answer for {patience_seconds:.0f} seconds")
 
     def run(self) -> None:
-        last = caught_up = False
-        while not (last or caught_up):
-            last = self._finished.is_set()
+        """Send new entries until the end; after an error, begin again from the first line."""
+        run: MlflowRun | None = None
+        offset, pause, finished = 0, SEND_SECONDS, False
+        while not finished:
+            finished = self._finished.wait(pause)
             try:
-                self._follow()
-                caught_up = True
+                if run is None:
+                    run, offset, _ = _bring_up_to_date(self._journal, self._uri)
+                    self._say_if_back()
+                with self._journal.held():
+                    entries, offset = self._journal.read(offset)
+                    run.send(entries)
+                pause = SEND_SECONDS
             except Exception as error:  # noqa: BLE001 - a tracker may break nothing
                 self._warn(summarize_error(error))
-                self._finished.wait(self._pause_seconds)
-                self._pause_seconds = min(2 * self._pause_seconds, MAX_RETRY_SECONDS)
+                run, pause = None, min(2 * pause, MAX_RETRY_SECONDS)
 
-    def _follow(self) -> None:
-        """Bring MLflow up to date, and keep it so until the end."""
-        run, offset, _ = _bring_up_to_date(self._journal, self._uri)
-        self._pause_seconds = RETRY_SECONDS
+    def _say_if_back(self) -> None:
         if self._lost.locked():
             self._lost.release()
             LOGGER.warning(
@@ -208,12 +206,6 @@ class _Follower(threading.Thread):
                 redact_url(self._uri),
                 self._journal.path,
             )
-        finished = False
-        while not finished:
-            finished = self._finished.wait(SEND_SECONDS)
-            with self._journal.held():
-                entries, offset = self._journal.read(offset)
-                run.send(entries)
 
     def _warn(self, reason: str) -> None:
         if self._lost.acquire(blocking=False):
@@ -266,22 +258,11 @@ def send(journal: Journal) -> int:
     """Bring MLflow up to date with a journal; return how many points were missing.
 
     Raises:
-        TrackingError: if MLflow cannot be reached, or refuses.
+        NmtError: if MLflow cannot be reached, or refuses.
     """
     uri = tracking_uri()
-    with _naming(uri):
-        _, _, points = _bring_up_to_date(journal, uri)
-    return points
-
-
-@contextmanager
-def _naming(uri: str) -> Iterator[None]:
-    """Report whatever a remote service may raise in a sentence that names it.
-
-    Raises:
-        TrackingError: if anything is raised.
-    """
     try:
-        yield
-    except Exception as error:  # noqa: BLE001 - whatever it is
-        raise TrackingError(f"MLflow at {redact_url(uri)}: {summarize_error(error)}") from None
+        _, _, points = _bring_up_to_date(journal, uri)
+    except Exception as error:  # noqa: BLE001 - whatever a remote service may raise
+        raise NmtError(f"MLflow at {redact_url(uri)}: {summarize_error(error)}") from None
+    return points

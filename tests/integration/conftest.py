@@ -35,7 +35,6 @@ def database(project, empty_database):
 def quick_tracking(mlflow_here, monkeypatch):
     """Send often, and try again soon."""
     monkeypatch.setattr(tracker, "SEND_SECONDS", 0.05)
-    monkeypatch.setattr(tracker, "RETRY_SECONDS", 0.1)
 
 
 ECHO = """

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 
 import pytest
 
@@ -22,7 +23,7 @@ def planned(tmp_path_factory):
 
 @pytest.mark.slow
 def test_planning_leaves_no_files(planned):
-    assert {path.name for path in (planned.folder / "runs").iterdir()} <= {"usage"}
+    assert [*(planned.folder / "runs").iterdir()] == []
     for folder in ("checkpoints", "models"):
         assert not (planned.folder / folder).exists()
 
@@ -34,13 +35,14 @@ def test_planned_run_takes_the_predicted_time(planned):
     [(low, high)] = re.findall(r"^training: (\S+)(?: to (\S+))?, ", log, re.MULTILINE)
     [tokens] = re.findall(r"of about ([\d,]+) target tokens, ", log)
     [gibibytes] = re.findall(r"up to (\S+) GiB", log)
-    planned.run("dvc repro")
+    began = time.monotonic()
+    planned.run("dvc repro train")
+    took = time.monotonic() - began
     trained = json.loads((planned.folder / "models/trained/training.json").read_text())
-    used = json.loads((planned.folder / "runs/usage/train.json").read_text())
     foreseen = 240 * int(tokens.replace(",", ""))
     assert foreseen == pytest.approx(trained["target_tokens"], rel=0.1)
-    assert count_seconds(low) / BUSIER < used["seconds"] < count_seconds(high or low) * BUSIER, log
-    assert float(gibibytes) / 3 < used["memory_bytes"] / 2**30 < float(gibibytes)
+    assert count_seconds(low) / BUSIER < took < count_seconds(high or low) * BUSIER, log
+    assert 0.1 < float(gibibytes) < 8
 
 
 def count_seconds(duration):

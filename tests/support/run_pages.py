@@ -92,7 +92,7 @@ def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     budget = changes.pop("budget", TRAINING["params"]["budget"])
     training = {"history": history, "params": {"budget": budget}}
     params = EvaluateParams()
-    facts = {"good": 300, "greedy": False}
+    facts = {"good": 300}
     facts |= {"good_chrf": params.good_chrf, "good_share": params.good_share}
     return judge_run(Evaluation.parse(measured), training, **(facts | changes))
 

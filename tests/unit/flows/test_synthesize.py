@@ -19,9 +19,7 @@ from stages.synthesis.synthesis import WrittenSynthesis
 from tests.support.commands import invoke
 from tests.support.projects import PROJECT
 
-WRITTEN = WrittenSynthesis(
-    teacher="t", backward=False, lines=500, kept=400, dropped={}, least_score=None, examples={}
-)
+WRITTEN = WrittenSynthesis(teacher="t", backward=False, lines=500, kept=400, dropped={})
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from nmt_core.base.errors import NmtError
 from stages.registry import __main__ as program
 from stages.registry import registry as module
 from stages.registry.__main__ import describe_last_event
@@ -23,7 +24,6 @@ from stages.registry.registry import (
     RegistryError,
 )
 from stages.tracking.journal import BUNDLE_DIGEST, unpack_tags
-from stages.tracking.tracker import TrackingError
 from tests.support.registries import number, promote
 from tests.support.scripted import LANGUAGES
 
@@ -237,7 +237,7 @@ EXPORTED = Exported(
 def test_export_that_is_not_registered_is_sent_once(project, monkeypatch):
     registry, mlflow = opened()
     for send, error, words in (
-        (Mock(side_effect=TrackingError("no answer")), RegistryAwayError, "^no answer; start it"),
+        (Mock(side_effect=NmtError("no answer")), RegistryAwayError, "^no answer; start it"),
         (Mock(), RegistryError, r"models/export is not the export to register"),
     ):
         monkeypatch.setattr(module, "send", send)

@@ -1,5 +1,6 @@
 """Comparisons: the order of systems, their intervals, costs and differences, and the report."""
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.significance import Difference
 from nmt_core.training.settings import Budget
@@ -15,16 +17,13 @@ from stages.evaluate import write_translations
 from stages.reporting import comparison
 from stages.reporting.comparison import (
     Comparison,
-    ComparisonError,
     ScoreInterval,
     average_scores,
     compare_outcomes,
-    format_difference,
-    list_notes,
-    list_tables,
     read_translations,
     render_markdown,
     render_report,
+    tabulate,
     write_report,
 )
 from stages.reporting.measures import TranslatedText
@@ -91,7 +90,7 @@ def test_lowest_error_rate_is_best(monkeypatch):
     ],
 )
 def test_runs_that_were_tested_differently_are_refused(changes, named):
-    with pytest.raises(ComparisonError, match=f"worse-seed1 and better-seed1.*{named}"):
+    with pytest.raises(NmtError, match=f"worse-seed1 and better-seed1.*{named}"):
         compare([OUTCOMES[0], replace(OUTCOMES[1], **changes)])
 
 
@@ -111,22 +110,20 @@ def interval(value, width=1.0):
 @pytest.mark.parametrize(
     ("scores", "sentences", "expected"),
     [
-        ([5.3], 1000, (5.3, 4.3, 6.3, None)),
-        ([5.3] * 3, 1000, (5.3, 4.3, 6.3, 0.0)),
+        ([5.3], 1000, (5.3, 4.3, 6.3)),
         # variances of 0.25 by seeds (1 degree of freedom) and (1 / 1.96)² by 12 sentences (11)
         # make a standard error of 0.714 with 3.79 degrees, whose t is 2.837
-        ([31.0, 30.0], 12, (30.5, 28.47, 32.53, 0.71)),
-        ([5.3, 19.7, 3.4], 1000, (9.47, 0.0, 31.31, 8.91)),
+        ([31.0, 30.0], 12, (30.5, 28.47, 32.53)),
+        ([5.3, 19.7, 3.4], 1000, (9.47, 0.0, 31.31)),
     ],
 )
 def test_scores_are_averaged_over_seeds(scores, sentences, expected):
     mean = average_scores([*map(interval, scores)], sentences)
-    found = (mean.value, mean.low, mean.high, mean.deviation)
-    assert found == pytest.approx(expected, abs=0.01)
+    assert (mean.value, mean.low, mean.high) == pytest.approx(expected, abs=0.01)
 
 
 def test_tables_hold_scores_costs_and_differences(compared):
-    scores, costs, differences = list_tables(compared)
+    scores, costs, differences = tabulate(compared)
     assert scores == (
         ["system", "BLEU", "chrF"],
         [
@@ -146,23 +143,19 @@ def test_costs_are_means_and_unknown_if_one_is(compared):
     changed = change_runs(
         compared, train_seconds=[None, 120.0, 60.0, 120.0], steps=[1, 2, 3, 5], seed=[1, 2, 1, 2]
     )
-    better, worse = list_tables(changed)[1][1]
+    better, worse = tabulate(changed)[1][1]
     assert (better[3], better[5:7]) == ("2", ["–", "–"])
     assert (worse[3], worse[5:7]) == ("4", ["0:01:30", "3,125"])
-
-
-def test_metric_that_cannot_be_tested_has_scores_alone(compared):
-    bleu, _ = compared.differences
-    changed = compared.model_copy(update={"differences": (bleu,)})
-    assert list_tables(changed)[2][1][0][2] == "–"
 
 
 @pytest.mark.parametrize(
     ("difference", "p_value", "text"),
     [(1.25, 0.0004, "+1.2, p < 0.001"), (-0.5, 0.0312, "-0.5, p = 0.031")],
 )
-def test_differences_have_signs_and_p_values(difference, p_value, text):
-    assert format_difference(difference, p_value) == text
+def test_differences_have_signs_and_p_values(compared, difference, p_value, text):
+    pair = compared.differences[0].model_copy(update={"value": difference, "p_value": p_value})
+    changed = compared.model_copy(update={"differences": (pair,)})
+    assert tabulate(changed)[2][1] == [["better – worse", text, "–"]]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +169,7 @@ def test_differences_have_signs_and_p_values(difference, p_value, text):
 )
 def test_unequal_training_is_reported(compared, steps, tokens, named):
     changed = change_runs(compared, steps=steps, target_tokens=tokens)
-    unequal = [note for note in list_notes(changed) if note.startswith("UNEQUAL")]
+    unequal = re.findall(r"^\*\*UNEQUAL\*\* .*", render_markdown(changed), re.MULTILINE)
     assert len(unequal) == len(named)
     assert all(words in note for words, note in zip(named, unequal, strict=True))
 
@@ -193,11 +186,12 @@ def test_budgets_are_described(budgets, text):
 
 
 def test_notes_tell_what_intervals_include(compared):
-    assert any("Means over 2 seeds" in note for note in list_notes(compared))
-    assert any("Welch" in note for note in list_notes(compared))
-    alone = list_notes(compare(OUTCOMES[:2]))
-    assert any("One seed (1)" in note for note in alone)
-    assert any("approximate randomization" in note for note in alone)
+    several, alone = render_markdown(compared), render_markdown(compare(OUTCOMES[:2]))
+    assert "Means over 2 seeds" in several
+    assert "Welch" in several
+    assert "One seed (1)" in alone
+    assert "approximate randomization" in alone
+    assert "±" not in alone
 
 
 def test_report_is_for_people_and_programs(compared, tmp_path):
@@ -222,7 +216,7 @@ def test_report_is_for_people_and_programs(compared, tmp_path):
 
 def test_one_system_has_no_differences():
     alone = compare(OUTCOMES[::2])
-    assert len(list_tables(alone)) == 2
+    assert len(tabulate(alone)) == 2
     assert "p = " not in show(alone)
 
 
@@ -258,5 +252,5 @@ def test_results_missing_in_dvc_are_named(monkeypatch):
 
     away = SimpleNamespace(read_text=refuse)
     monkeypatch.setattr(comparison, "DVCFileSystem", lambda *_, rev: away)
-    with pytest.raises(ComparisonError, match=r"experiment e1 .*dvc exp remove e1"):
+    with pytest.raises(NmtError, match=r"experiment e1 .*dvc exp remove e1"):
         comparison.read_outcome("rnn", 1, "e1", "c0ffee")

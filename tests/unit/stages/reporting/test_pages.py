@@ -4,8 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from nmt_core.corpora.statistics import CorpusStatistics, SideStatistics
@@ -15,11 +13,9 @@ from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import (
     CELL_CHARACTERS,
     MOST_CHARACTERS,
-    MOST_WORDS,
     JudgedSentence,
     choose_shown,
     judge_sentences,
-    mark_difference,
     quote_text,
     render_pipe_table,
     render_template,
@@ -86,7 +82,7 @@ def test_hostile_text_is_shown_and_never_obeyed(name):
     attributes = [item for node in tree.css("*") for item in node.attributes.items()]
 
     assert SHOWN in tree.text() or SHOWN in " ".join(one.text() for one in tree.css("bdi"))
-    assert tags - {"ins", "del"} == {node.tag for node in parse(plain).css("*")} - {"ins", "del"}
+    assert tags == {node.tag for node in parse(plain).css("*")}
     assert not {"script", "iframe", "link"} & tags
     assert not [key for key, value in attributes if key.startswith("on") or "://" in (value or "")]
     assert not {*map(chr, (*range(9), *range(11, 32), 127))} & {*hostile}
@@ -206,7 +202,6 @@ def test_sentences_have_marks_languages_and_scores():
     assert numbers(table) == ["chrF"]
     quotes = [(node.attributes["lang"], node.text()) for node in table.css("bdi")]
     assert quotes == [("de", "a b"), ("en", "c d"), ("en", "c e")]
-    assert [node.text() for node in table.css("del, ins")] == ["d", "e"]
     lines = [node.text() for node in tree.css("ol.worst li div")]
     assert lines == ["a b", "translated: c e", "reference: c d", "line 1,234, chrF 42"]
 
@@ -240,12 +235,6 @@ def test_learning_curve_is_embedded():
 
 # sentences
 
-words = st.lists(st.sampled_from(["a", "b", "<i>", "d"]), max_size=8).map(" ".join)
-
-
-def body(html):
-    return parse(f"<body>{html}</body>").css_first("body")
-
 
 def sentence(number, score=50.0, reference="r"):
     return JudgedSentence(number, f"s {number}", reference, "h", score)
@@ -270,33 +259,6 @@ def test_each_sentence_is_scored_by_itself():
         (2, "zwei", "b"),
     ]
     assert [s.score for s in sentences] == pytest.approx([100, 0])
-
-
-@given(old=words, new=words)
-def test_texts_without_marked_words_are_equal(old, new):
-    first, second = map(body, mark_difference(old, new))
-    assert [first.text(), second.text()] == [old, new]
-    for node in [*first.css("del"), *second.css("ins")]:
-        node.decompose()
-    assert first.text().split() == second.text().split()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "marked"),
-    [
-        ("a b c", "a x c", ("a <del>b</del> c", "a <ins>x</ins> c")),
-        ("<b>", "<b>", ("&lt;b&gt;", "&lt;b&gt;")),
-        ("<b>", "<i>", ("<del>&lt;b&gt;</del>", "<ins>&lt;i&gt;</ins>")),
-    ],
-)
-def test_differences_are_marked(old, new, marked):
-    assert mark_difference(old, new) == marked
-
-
-@pytest.mark.parametrize("count", [MOST_WORDS, MOST_WORDS + 1])
-def test_long_sentences_are_cut(count):
-    for shown in mark_difference("x " * count, "x " * count):
-        assert body(shown).text().split() == ["x"] * MOST_WORDS + ["…"] * (count > MOST_WORDS)
 
 
 # Markdown

@@ -76,9 +76,6 @@ def test_shares_are_rounded_down(good, share):
     assert f" {share} of " in f" {judge(FINE, good=good).summary[11:]}"
 
 
-TRIALS = {"length_penalty_trials": [{"length_penalty": 1.0, "score": 20.0, "length_ratio": 0.9}]}
-
-
 def test_blocking_remarks_come_first():
     few = {"sentences": 199, "confidence": {"missing": "too few"}}
     verdict = judge(FINE | few | {"length_ratio": 0.9}, good=150)
@@ -97,8 +94,6 @@ SHORT = {"length_ratio": 0.9}
     [
         (SHORT, {}, 'make repro SET="evaluate.beam.length_penalty=1.5"'),
         ({"length_ratio": 1.2}, {}, 'make repro SET="evaluate.beam.length_penalty=0.5"'),
-        (SHORT | TRIALS, {}, "train longer"),
-        (SHORT, {"greedy": True}, 'make repro SET="evaluate.beam.beam_size=4"'),
         ({}, losses(4.0, 3.0) | {"budget": {"steps": 1200}}, "steps=2400"),
         (
             {},

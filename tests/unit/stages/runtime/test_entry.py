@@ -29,24 +29,6 @@ def program(monkeypatch):
     return pose
 
 
-@pytest.mark.parametrize(
-    ("name", "stage"),
-    [
-        ("stages.train", "train"),
-        ("stages.reporting.card", None),
-        ("stages.configure.__main__", None),
-        ("stages", None),
-        ("stages.", None),
-        ("flows.train", None),
-        ("mystages.train", None),
-        (None, None),
-    ],
-)
-def test_modules_directly_below_stages_are_stages(program, name, stage):
-    program(name)
-    assert entry.find_stage() == stage
-
-
 PLAIN = "What it does.\n\nUsage: python -m stages.x\n\nReads: [all]"
 OPTIONAL = "What it does.\n\nUsage: python -m stages.x [SECTION]\n"
 
@@ -107,24 +89,6 @@ def test_errors_become_a_code_and_a_line(project, program, capsys, error, code, 
 def test_programming_errors_are_raised(project, program):
     with pytest.raises(ValueError, match="invalid literal"):
         entry._run(lambda: int("x"))
-
-
-@pytest.mark.parametrize(
-    ("name", "succeeds", "recorded"),
-    [("stages.shard", True, ["shard"]), ("flows.shard", True, []), ("stages.shard", False, [])],
-)
-def test_successful_stages_record_their_usage(
-    project, program, monkeypatch, name, succeeds, recorded
-):
-    def work():
-        if not succeeds:
-            raise NmtError("no")
-
-    calls = []
-    monkeypatch.setattr("stages.runtime.usage.record_usage", calls.append)
-    program(name)
-    entry._run(work)
-    assert calls == recorded
 
 
 PIPELINE = """

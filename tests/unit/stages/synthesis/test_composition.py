@@ -71,7 +71,7 @@ def test_new_pairs_replace_earlier_ones(values):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"share": 1.0}, {"lowest": 1.0}, {"licence": ""}, {"beam_size": 0}, {"teachr": "x"}]
+    "wrong", [{"share": 1.0}, {"licence": ""}, {"beam_size": 0}, {"teachr": "x"}]
 )
 def test_wrong_settings_are_refused(wrong):
     with pytest.raises(ValidationError):

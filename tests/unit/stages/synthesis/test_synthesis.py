@@ -16,10 +16,9 @@ from stages import paths
 from stages.synthesis import synthesis
 from stages.synthesis.composition import SynthesisConfig
 from stages.synthesis.synthesis import (
-    Teacher,
-    TeacherLine,
     check_inputs,
     list_texts,
+    load_teacher,
     read_texts,
     render_synthesis,
     synthesize,
@@ -31,7 +30,7 @@ LINES = [f"zeile {number}" for number in range(95)]
 
 
 class Capitals:
-    """A teacher that writes capitals; scores fall with the number, and each tenth line loops."""
+    """A teacher that writes capitals; each tenth line loops."""
 
     def __init__(self, identity="capitals", dies_at=None):
         self.identity, self.dies_at, self.lines = identity, dies_at, []
@@ -43,9 +42,7 @@ class Capitals:
         return [self.write(line) for line in lines]
 
     def write(self, line):
-        number = int(line.split()[-1])
-        flaw = "looping" if number % 10 == 9 else ""
-        return TeacherLine(line.upper(), -1000.0 if flaw else -float(number), flaw)
+        return line.upper(), "looping" if int(line.split()[-1]) % 10 == 9 else ""
 
 
 @pytest.fixture
@@ -59,8 +56,10 @@ def make(monkeypatch, tmp_path, text):
 
     def run(folder, teacher, **settings):
         monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / folder)
-        monkeypatch.setattr(synthesis, "Teacher", lambda *_: teacher)
-        config = SynthesisConfig(**{"text": (text,), "chunk_lines": 10, **settings})
+        monkeypatch.setattr(synthesis, "CHUNK_LINES", 10)
+        loaded = (teacher.identity, teacher.translate)
+        monkeypatch.setattr(synthesis, "load_teacher", lambda *_: loaded)
+        config = SynthesisConfig(**{"text": (text,), **settings})
         counts = []
         written = synthesize(config, DE_EN, say=lambda *numbers: counts.append(numbers))
         assert counts[-1] == (written.lines, written.lines)
@@ -70,28 +69,21 @@ def make(monkeypatch, tmp_path, text):
     return run
 
 
-def test_flawed_and_low_scored_translations_are_dropped(make):
-    written, made = make("whole", Capitals(), lowest=0.1)
-    sound = [line for line in LINES if int(line.split()[1]) % 10 != 9]
-    kept = sound[: len(sound) - round(len(sound) * 0.1)]
+def test_flawed_translations_are_dropped(make):
+    written, made = make("whole", Capitals())
+    kept = [line for line in LINES if int(line.split()[1]) % 10 != 9]
     assert made["train.source"].splitlines() == kept
     assert made["train.target"].splitlines() == [line.upper() for line in kept]
-    assert written.kept == len(kept)
-    assert written.dropped == {"looping": 9, "low score": len(sound) - len(kept)}
-    assert written.lines == len(LINES)
-    assert written.examples["looping"][0] == ("zeile 9", "ZEILE 9")
-    assert max(map(len, written.examples.values())) == 3
+    assert (written.lines, written.kept, written.dropped) == (95, 86, {"looping": 9})
     table = render_synthesis(written)
-    assert f"| kept | {written.kept} |" in table
-    assert "| looping | `zeile 9` | `ZEILE 9` |" in table
+    assert "| kept | 86 |" in table
+    assert "| looping | 9 |" in table
 
 
 def test_backward_pairs_have_text_as_target(make):
-    written, made = make("back", Capitals(), backward=True, lowest=0.0)
+    _, made = make("back", Capitals(), backward=True)
     assert made["train.target"].splitlines()[:2] == LINES[:2]
     assert made["train.source"].splitlines()[:2] == ["ZEILE 0", "ZEILE 1"]
-    assert written.least_score is None
-    assert "low score" not in written.dropped
 
 
 @pytest.mark.parametrize("dies_at", [0, 10, 50, 90])
@@ -107,8 +99,7 @@ def test_stopped_run_continues_to_the_same_bytes(make, dies_at):
 def test_chunk_appears_whole_or_not_at_all(make):
     class Unwritable(Capitals):
         def write(self, line):
-            output = super().write(line)
-            return output._replace(text=object()) if line == LINES[15] else output
+            return (object(), "") if line == LINES[15] else super().write(line)
 
     with pytest.raises(TypeError):
         make("stopped", Unwritable())
@@ -117,7 +108,7 @@ def test_chunk_appears_whole_or_not_at_all(make):
 
 def test_only_new_text_or_another_teacher_translates(make, text):
     make("same", Capitals())
-    for settings in ({"lowest": 0.2}, {"share": 0.3}, {"licence": "cc0-1.0"}):
+    for settings in ({"share": 0.3}, {"licence": "cc0-1.0"}):
         teacher = Capitals()
         make("same", teacher, **settings)
         assert not teacher.lines
@@ -142,7 +133,7 @@ def test_too_little_text_changes_nothing(make, text, lines, message):
     _, before = make("few", Capitals())
     files.write_lines(text, lines)
     with pytest.raises(CorpusError, match=message):
-        make("few", Capitals(), lowest=0.0)
+        make("few", Capitals())
     files.write_lines(text, LINES)
     assert make("few", Capitals())[1] == before
 
@@ -182,7 +173,7 @@ def test_unusable_text_is_named(tmp_path, name, content, message):
 
 
 def load(folder, languages=DE_EN, **settings):
-    return Teacher(SynthesisConfig(teacher=folder, **settings), languages)
+    return load_teacher(SynthesisConfig(teacher=folder, **settings), languages)
 
 
 @pytest.fixture(scope="module")
@@ -192,20 +183,16 @@ def model(tmp_path_factory):
 
 def test_teacher_translates_as_its_model(model):
     lines = [line for line in tiny.LINES if line]
-    outputs = load(model, beam_size=3).translate(lines)
+    _, translate = load(model, beam_size=3)
     expected = Translator.load(model).search(lines, beam_size=3, n_best=1)
-    assert [output[:2] for output in outputs] == [(best.text, best.score) for [best] in expected]
+    assert [text for text, _ in translate(lines)] == [best.text for [best] in expected]
 
 
 def test_identity_names_model_and_search(model, tmp_path):
     other = tiny.export(tmp_path / "other", translator=tiny.tiny_translator(seed=5))
-    teachers = [
-        load(model),
-        load(model, beam_size=3),
-        load(other),
-    ]
-    assert len({teacher.identity for teacher in teachers}) == len(teachers)
-    assert load(model, share=0.3, lowest=0.2).identity == teachers[0].identity
+    identities = [load(model)[0], load(model, beam_size=3)[0], load(other)[0]]
+    assert len({*identities}) == len(identities)
+    assert load(model, share=0.3)[0] == identities[0]
 
 
 @pytest.mark.parametrize(
@@ -219,7 +206,7 @@ def test_identity_names_model_and_search(model, tmp_path):
 def test_first_breach_is_the_flaw(model, monkeypatch, breaches, flaw):
     best = Translation("x", -1.0, (), (), (), breaches=(*breaches,))
     monkeypatch.setattr(Translator, "search", lambda *_, **__: [[best]])
-    assert load(model).translate(["17"]) == [TeacherLine("x", -1.0, flaw)]
+    assert load(model)[1](["17"]) == [("x", flaw)]
 
 
 def test_teacher_must_translate_these_languages(tmp_path):
