@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex
 
-from nmt_core.literals.cldr import Conventions, load_conventions, names_unit, spells
+from nmt_core.literals.cldr import load_conventions, names_unit, spells
 from nmt_core.literals.finding import (
     Literal,
     LiteralFinder,
@@ -55,15 +55,15 @@ class MeasuredLine:
     literals: Sequence[Literal]
 
     @cached_property
-    def conventions(self) -> Conventions:
-        """The conventions of its language."""
-        return load_conventions(self.language)
-
-    @cached_property
     def scales(self) -> frozenset[int]:
         """The powers of ten of its words of scale."""
-        words = _WORD.findall(self.text)
-        return frozenset(filter(None, map(self.conventions.read_scale, words)))
+        read_scale = load_conventions(self.language).read_scale
+        return frozenset(filter(None, map(read_scale, _WORD.findall(self.text))))
+
+    def name(self, literal: Literal) -> str:
+        """Return a literal as a breach names it, with its unit and word of scale."""
+        start, end = find_extent(literal)
+        return self.text[start:end]
 
     def read(self, literal: Literal) -> Iterator[Hashable]:
         """Yield what one of its literals may mean; literals that share a meaning say the same."""
@@ -98,8 +98,8 @@ class MeasuredLine:
             return
         if shorten_year(value) != value or len(literal.text) == SHORT_YEAR:
             yield "year", shorten_year(value)
-        letter = self.text[literal.end : literal.end + 1]
-        scales = {*self.scales, self.conventions.scales.get(letter.casefold(), 0)}
+        letter = self.text[literal.end : literal.end + 1].casefold()
+        scales = {*self.scales, load_conventions(self.language).scales.get(letter, 0)}
         if not literal.scale or literal.scale in other.scales:
             yield from (value.scaleb(power).normalize() for power in {0, *scales})
 
@@ -143,11 +143,20 @@ class MeasuredLine:
             return False
         meant = {value.scaleb(literal.scale)}
         if not literal.scale or literal.scale in self.scales:
-            meant |= {value, _shorten_decade(value)}
+            meant.add(value)
+            short = shorten_year(value)  # of a decade, as "the eighties" say 1980
+            if isinstance(short, Decimal) and short and short % 10 == 0:
+                meant.add(short)
         is_article = value == ONE and not literal.unit
+        inner = {  # of numbers within names, dates and ranges
+            read_number(run, self.language)
+            for one in self.literals
+            if read_number(one.text, self.language) is None
+            for run in regex.findall(r"\p{Nd}+", one.text)
+        }
         return (
             is_article
-            or value in self._inner_numbers
+            or value in inner
             or any(spells(self.text, each, self.language) for each in meant)
         )
 
@@ -158,7 +167,8 @@ class MeasuredLine:
             for literal in self.literals
             for part in (literal.text, *list_joined(literal.text))
         }
-        return self.conventions.months[month - 1] in self.text.casefold() and (
+        name = load_conventions(self.language).months[month - 1]
+        return name in self.text.casefold() and (
             Decimal(day) in numbers or spells(self.text, Decimal(day), self.language)
         )
 
@@ -173,23 +183,6 @@ class MeasuredLine:
                 del wanted[0]
                 end = literal.end
         return not wanted
-
-    @cached_property
-    def _inner_numbers(self) -> set[Hashable]:
-        """The values of numbers within its names, dates and ranges."""
-        return {
-            read_number(run, self.language)
-            for one in self.literals
-            if read_number(one.text, self.language) is None
-            for run in regex.findall(r"\p{Nd}+", one.text)
-        }
-
-
-def _shorten_decade(value: Decimal) -> Decimal:
-    """Return the decade of a year, as *the eighties* say 1980; other numbers as they are."""
-    short = shorten_year(value)
-    is_decade = isinstance(short, Decimal) and short != value and short and short % 10 == 0
-    return short if isinstance(short, Decimal) and is_decade else value
 
 
 @lru_cache(maxsize=1000)
@@ -254,12 +247,7 @@ def check_literals(
     line = MeasuredLine(source, languages[0], wanted)
     other = MeasuredLine(translation, languages[1], there)
     breaches = [
-        Breach(
-            literal.kind,
-            name_literal(literal, line),
-            write_literal(literal, source, languages),
-            why,
-        )
+        Breach(literal.kind, line.name(literal), write_literal(literal, source, languages), why)
         for literal, why in find_unsaid(line, other)
     ]
     forms = {form for literal in wanted for form in literal.forms}
@@ -267,7 +255,7 @@ def check_literals(
         is_term = literal.kind is LiteralKind.TERM
         if why == "missing" and (not is_term or forms & {*literal.forms}):
             problem: Problem = "repeated" if is_term else "added"
-            breaches.append(Breach(literal.kind, name_literal(literal, other), "", problem))
+            breaches.append(Breach(literal.kind, other.name(literal), "", problem))
     return breaches
 
 
@@ -294,9 +282,3 @@ def find_unsaid(
             del loosely[at]
         elif number >= MOST or not other.says(literal, line):
             yield literal, "missing"
-
-
-def name_literal(literal: Literal, line: MeasuredLine) -> str:
-    """Return a literal as a finding names it, with its unit and word of scale."""
-    start, end = find_extent(literal)
-    return line.text[start:end]

@@ -144,19 +144,14 @@ def names_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
         for form, units in forms.items()
     ):
         return True
-    is_alike = is_like_currency if any(map(str.isupper, meant)) else is_like_unit
-    wanted = {name for one in meant for name in names.get(one, ())}
-    return any(is_alike(name, word) for name in wanted for word in words)
-
-
-def is_like_unit(name: str, word: str) -> bool:
-    """Tell whether a word may be another form of the name of a unit, as *kilos* of *kilogram*."""
-    return name[:BEGINNING] == word[:BEGINNING]
-
-
-def is_like_currency(name: str, word: str) -> bool:
-    """Tell whether a word is another form of the name of a currency: *euros*, and not *Europe*."""
-    return name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
+    is_currency = any(map(str.isupper, meant))
+    return any(
+        name[0] == word[0] and SequenceMatcher(None, name, word).ratio() > ALIKE
+        if is_currency
+        else name[:BEGINNING] == word[:BEGINNING]  # as "kilos" of "kilogram"
+        for name in {name for one in meant for name in names.get(one, ())}
+        for word in words
+    )
 
 
 @lru_cache(maxsize=16)

@@ -6,9 +6,9 @@ them are one run; braces, tags, and code in backquotes are one each, with their 
 """
 
 import html
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import regex
 
@@ -40,11 +40,6 @@ class LiteralKind(StrEnum):
         """The symbols that replace it while a model translates."""
         return "number" if self in {LiteralKind.NUMBER, LiteralKind.DATE} else "name"
 
-    @property
-    def is_masked_first(self) -> bool:
-        """True if a symbol replaces it in the first search, and not only after a loss."""
-        return self is LiteralKind.VERBATIM
-
 
 class Literal(NamedTuple):
     """A literal in a line."""
@@ -62,17 +57,10 @@ class Literal(NamedTuple):
     extent: tuple[int, int] | None = None
     """The span of a number with the sign of its unit; None without a sign."""
 
-    def overlaps(self, other: "Literal") -> bool:
-        """Tell whether two literals of one line share a character."""
-        return self.start < other.end and other.start < self.end
 
-
-class LiteralFinder(Protocol):
-    """Finds literals that a user names, such as glossary terms."""
-
-    def find(self, line: str, language: str) -> Iterator[Literal]:
-        """Yield what is found in a line of a language, from left to right, without overlaps."""
-
+LiteralFinder = Callable[[str, str], Iterator[Literal]]
+"""Finds what a user names, such as glossary terms: takes a line and its language, and yields what
+is found from left to right, without overlaps."""
 
 REFERENCE = regex.compile(r"&(?:[a-zA-Z]\w*|#\d+|#[xX][0-9a-fA-F]+);")
 
@@ -157,16 +145,14 @@ _JOINED = regex.compile(
 def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ()) -> list[Literal]:
     """Return the literals of a line from left to right, without overlaps; ``terms`` go first."""
     literals: list[Literal] = []
-    for finder in terms:
-        literals += add_apart(literals, finder.find(line, language))
-    if not _ORDINARY.fullmatch(line):
-        literals += add_apart(literals, _find_all(line, language))
+    finders = [*terms] if _ORDINARY.fullmatch(line) else [*terms, _find_all]
+    for finder in finders:
+        literals += [
+            literal
+            for literal in finder(line, language)
+            if not any(o.start < literal.end and literal.start < o.end for o in literals)
+        ]
     return sorted(literals, key=lambda literal: literal.start)
-
-
-def add_apart(literals: Sequence[Literal], further: Iterator[Literal]) -> list[Literal]:
-    """Return further literals that overlap none of some."""
-    return [literal for literal in further if not any(map(literal.overlaps, literals))]
 
 
 def _find_all(line: str, language: str) -> Iterator[Literal]:
@@ -210,23 +196,21 @@ def _read_run(line: str, start: int, end: int, language: str) -> Iterator[Litera
     start, end = _leave_marks(line, start, end)
     text = line[start:end]
     if not _DIGIT.search(text):
-        if _BINDING.search(text) or _is_name(text) or _UNIT_SIGN.search(text):
-            yield from [Literal(LiteralKind.VERBATIM, start, end, text)] if text else []
+        is_name = _MACHINE.fullmatch(text) and not _ABBREVIATION.fullmatch(text)
+        if text and (is_name or _BINDING.search(text) or _UNIT_SIGN.search(text)):
+            yield Literal(LiteralKind.VERBATIM, start, end, text)
         return
-    if _BINDING.search(text) or (_MACHINE.fullmatch(text) and not _is_figure(text, language)):
+    if _BINDING.search(text) or (_MACHINE.fullmatch(text) and not _find_figure(text, language)):
         yield Literal(LiteralKind.VERBATIM, start, end, text)
         return
     start, end = _leave_words(line, start, end)
     yield _classify(line, start, end, language)
 
 
-def _is_name(text: str) -> bool:
-    return _MACHINE.fullmatch(text) is not None and not _ABBREVIATION.fullmatch(text)
-
-
-def _is_figure(text: str, language: str) -> bool:
+def _find_figure(text: str, language: str) -> regex.Match[str] | None:
+    """Return the match of a number with its signs, if it is one in some format."""
     match = _FIGURE.fullmatch(text)
-    return match is not None and read_number(match[1], language) is not None
+    return match if match and read_number(match[1], language) is not None else None
 
 
 def _classify(line: str, start: int, end: int, language: str) -> Literal:
@@ -234,12 +218,11 @@ def _classify(line: str, start: int, end: int, language: str) -> Literal:
     text = line[start:end]
     if read_date(text) or is_time(text):
         return Literal(LiteralKind.DATE, start, end, text)
-    figure = _FIGURE.fullmatch(text)
-    if figure and read_number(figure[1], language) is not None:
-        return _make_number(line, start + figure.start(1), start + figure.end(1), language)
     joined = _JOINED.fullmatch(text)
-    if joined and all(read_number(run, language) is not None for run in list_joined(text)):
-        return _make_number(line, start + joined.start(1), start + joined.end(1), language)
+    if joined and any(read_number(run, language) is None for run in list_joined(text)):
+        joined = None
+    if match := _find_figure(text, language) or joined:
+        return _make_number(line, start + match.start(1), start + match.end(1), language)
     return Literal(LiteralKind.VERBATIM, start, end, text)
 
 
@@ -285,19 +268,15 @@ def _leave_words(line: str, start: int, end: int) -> tuple[int, int]:
         parts = parts[1:]
     while parts and _is_word(line[slice(*parts[-1])]):
         parts = parts[:-1]
-    while len(parts) > 1 and _are_numbers_before_letters([line[slice(*part)] for part in parts]):
-        parts = parts[:-1]
+    texts = [line[slice(*part)] for part in parts]
+    if len(parts) > 1 and texts[-1].isalpha() and all(map(str.isdecimal, texts[:-1])):
+        parts = parts[:-1]  # as of 96/35/EC, which is 96/35/EG in German
     if not parts:
         return start, end
     first = start if parts[0][0] - start <= 1 else parts[0][0]
     last = parts[-1][1]
     is_open = line.count("(", first, last) > line.count(")", first, last)
     return first, end if end - last <= 1 else last + is_open
-
-
-def _are_numbers_before_letters(parts: Sequence[str]) -> bool:
-    """Tell whether letters follow numbers, as in *96/35/EC*, which is *96/35/EG* in German."""
-    return parts[-1].isalpha() and all(map(str.isdecimal, parts[:-1]))
 
 
 def _is_word(part: str) -> bool:

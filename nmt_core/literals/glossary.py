@@ -1,16 +1,23 @@
 """Glossaries: terms of a person's own, and how they are to be translated.
 
 A line of a glossary is a term, its translation, and further forms that count as well, with tabs or
-`` = `` between them. A term alone stays as it is, one of several words if a tab follows.
+`` = `` between them. A term alone stays as it is, one of several words if a tab follows. Terms are
+found in any inflected form, by the stems of their words (Snowball).
 """
 
 import logging
 import re
+import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NamedTuple
+
+import regex
+from babel import Locale, UnknownLocaleError
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
@@ -21,11 +28,10 @@ from nmt_core.base.raw_lines import (
     explain_damage,
     require_regular_file,
 )
-from nmt_core.literals.finding import LiteralFinder, find_literals
-from nmt_core.literals.terms import KeptTerms, TranslatedTerms
+from nmt_core.literals.finding import Literal, LiteralFinder, LiteralKind, find_literals
 
 LONGEST_TERM = 200
-"""Characters of a term."""
+"""Characters of a term, and of a word that has a stem: what is kept is bounded."""
 
 SEPARATOR = re.compile(r"\t|[^\S\t]=[^\S\t]")
 """Between a term and its translations; ``C=3`` is a term."""
@@ -41,15 +47,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Glossary:
-    """Terms of one pair of languages.
-
-    Attributes:
-        translations: the translations of each term; none where it stays as it is.
-        languages: codes of the source and the target.
-    """
+    """Terms of one pair of languages."""
 
     translations: dict[str, tuple[str, ...]]
+    """The translations of each term; none where it stays as it is."""
     languages: tuple[str, str]
+    """Codes of the source and the target."""
 
     @classmethod
     def load(
@@ -79,14 +82,10 @@ class Glossary:
         name: str = "the glossary",
         sealed: bool = False,
     ) -> "Glossary":
-        """Read the lines of a glossary; empty ones and those after ``#`` and a space say nothing.
+        """Read lines of a term each; empty ones and those after ``#`` and a space say nothing.
 
-        Args:
-            lines: a term each.
-            languages: codes of the source and the target.
-            name: what messages call it.
-            sealed: accept several words without a tab, and leave regular expressions out, as
-                earlier exports have them.
+        If ``sealed``, as in earlier exports, several words need no tab, and regular expressions are
+        left out. Messages name the glossary.
 
         Raises:
             ConfigError: if one is wrong, naming it.
@@ -127,12 +126,40 @@ class Glossary:
         lines = ("\t".join([term, *(forms or [""])]) for term, forms in self.translations.items())
         files.write_text(path, "".join(f"{line}\n" for line in lines))
 
-    @cached_property
+    @property
     def finders(self) -> Sequence[LiteralFinder]:
-        """Find its terms in lines of both languages."""
-        kept = (term for term, forms in self.translations.items() if not forms)
-        translated = {term: forms for term, forms in self.translations.items() if forms}
-        return KeptTerms(kept), TranslatedTerms(translated, self.languages)
+        """Find its terms in lines of both languages: those that stay first."""
+        return self._find_kept, self._find_translated
+
+    def _find_kept(self, line: str, _language: str) -> Iterator[Literal]:
+        """Yield terms that stay as they are: whole words in their case, longer ones first."""
+        for match in self._kept.finditer(line):
+            if match[0]:
+                yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
+
+    def _find_translated(self, line: str, language: str) -> Iterator[Literal]:
+        """Yield terms of a line of the source, or their translations in one of the target.
+
+        They are whole words, inflected or not. A word with an initial capital matches words with
+        one; a word with inner capitals matches itself or all capitals. The first translation is the
+        one to write; any of them counts.
+        """
+        for start, end, term in self._finders[language].find(line):
+            forms = self.translations[term] if language == self.languages[0] else (term,)
+            yield Literal(LiteralKind.TERM, start, end, line[start:end], forms=forms)
+
+    @cached_property
+    def _kept(self) -> regex.Pattern[str]:
+        kept = [term for term, forms in self.translations.items() if not forms]
+        kept += [unicodedata.normalize("NFD", term) for term in kept]
+        return regex.compile(r"(?<!\w)\L<terms>(?!\w)", ignore_unused=True, terms=kept)
+
+    @cached_property
+    def _finders(self) -> dict[str, "TermFinder"]:
+        source, target = self.languages
+        forms = dict.fromkeys(form for forms in self.translations.values() for form in forms)
+        terms = [term for term, own in self.translations.items() if own]
+        return {target: TermFinder(forms, target), source: TermFinder(terms, source)}
 
 
 def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
@@ -144,21 +171,130 @@ def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
 
 
 def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -> None:
-    """Make sure that an entry of a glossary says something.
-
-    Raises:
-        ConfigError: if it does not.
-    """
+    """Raise a ConfigError if an entry of a glossary says nothing, or cannot be read."""
     for cell in (term, *forms):
         if not cell:
             raise ConfigError(f"{place}: a term or a translation is empty; write both, or the term")
         if len(cell) > LONGEST_TERM:
             raise ConfigError(
-                f"{place}: {cell[:40]!r}... has {len(cell):,} characters, and a term at most "
-                f"{LONGEST_TERM}"
+                f"{place}: {cell[:40]!r}... has {len(cell):,} characters; {LONGEST_TERM} may be"
             )
         if any(unicodedata.category(sign) in {"Cc", "Co", "Cs"} for sign in cell):
             raise ConfigError(f"{place}: {cell!r} has a control character; take it out")
     literals = find_literals(term, language)
     if not forms and [literal.text for literal in literals] == [term]:
         raise ConfigError(f"{place}: {term!r} stays as it is without a glossary; leave it out")
+
+
+_WORD = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+    r"|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]"
+)
+"""A word, a mark, or a character of a script without spaces."""
+
+_stemmers = threading.local()
+"""The stemmers of a thread, by language: one serves no two threads at once."""
+
+
+class Word(NamedTuple):
+    """A word of a line."""
+
+    text: str
+    stem: str
+    start: int
+    end: int
+
+
+def split_words(line: str) -> list[str]:
+    """Return the words and marks of a line."""
+    return _WORD.findall(line)
+
+
+def stem_words(line: str, language: str) -> list[Word]:
+    """Return the words and marks of a line; of an unknown language, each is its own stem."""
+    return [
+        Word(match[0], find_stem(match[0], language), *match.span())
+        for match in _WORD.finditer(line)
+    ]
+
+
+def find_stem(word: str, language: str) -> str:
+    """Return the stem of a word, in lower case, composed (NFC); one too long is its own."""
+    word = unicodedata.normalize("NFC", word)
+    return _find_stem(word, language) if len(word) <= LONGEST_TERM else word.casefold()
+
+
+@lru_cache(maxsize=100_000)
+def _find_stem(word: str, language: str) -> str:
+    folded = word.casefold()
+    name = find_stemmer(language) if word[0].isalpha() else None
+    if name is None:
+        return folded
+    if not hasattr(_stemmers, name):
+        import snowballstemmer  # optional
+
+        setattr(_stemmers, name, snowballstemmer.stemmer(name))
+    stem: str = getattr(_stemmers, name).stemWord(folded)
+    return stem
+
+
+@lru_cache
+def find_stemmer(language: str) -> str | None:
+    """Return the name of the stemmer of a language, as English calls it; None if there is none."""
+    import snowballstemmer  # optional
+
+    try:
+        english = Locale.parse(language.partition("-")[0]).english_name or ""
+    except (UnknownLocaleError, ValueError):
+        return None
+    name = english.casefold().partition(" ")[0]
+    return name if name in snowballstemmer.algorithms() else None
+
+
+class TermFinder:
+    """Finds the terms of one language, none of them empty, by the stems of their words."""
+
+    def __init__(self, terms: Iterable[str], language: str) -> None:
+        self._language = language
+        self._terms: dict[tuple[str, ...], list[tuple[list[str], str]]] = defaultdict(list)
+        for term in terms:
+            words = stem_words(term, language)
+            self._terms[tuple(word.stem for word in words)].append(([w.text for w in words], term))
+        lengths = defaultdict(set)
+        for stems in self._terms:
+            lengths[stems[0]].add(len(stems))
+        self._lengths = {first: sorted(those, reverse=True) for first, those in lengths.items()}
+
+    def find(self, line: str) -> Iterator[tuple[int, int, str]]:
+        """Yield where terms are in a line, and how the glossary has them, from left to right.
+
+        Of terms that begin alike, the longest is taken.
+        """
+        stems = (find_stem(word, self._language) for word in split_words(line))
+        if not any(stem in self._lengths for stem in stems):
+            return
+        words = stem_words(line, self._language)
+        at = 0
+        while at < len(words):
+            match = self._find_at(words, at)
+            if match:
+                term, length = match
+                yield words[at].start, words[at + length - 1].end, term
+            at += match[1] if match else 1
+
+    def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:
+        """Return the longest term that begins at a word, and the number of its words."""
+        for length in self._lengths.get(words[at].stem, ()):
+            there = words[at : at + length]
+            for wanted, term in self._terms.get(tuple(word.stem for word in there), ()):
+                if all(has_fitting_case(w.text, own) for w, own in zip(there, wanted, strict=True)):
+                    return term, len(wanted)
+        return None
+
+
+def has_fitting_case(word: str, wanted: str) -> bool:
+    """Tell whether a word is written as that of a term may be."""
+    word = unicodedata.normalize("NFC", word)
+    if wanted[1:] != wanted[1:].lower():
+        return word in {wanted, wanted.upper()}
+    return wanted[0] == wanted[0].lower() or word[0] == word[0].upper()

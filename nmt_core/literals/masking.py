@@ -50,7 +50,7 @@ def mask(
     symbols = {name: iter(those) for name, those in SYMBOLS.items()}
     parts, end, texts = [], 0, {}
     for group in join_adjacent(literals, line):
-        is_verbatim = any(one.kind.is_masked_first for one in group)
+        is_verbatim = any(one.kind is LiteralKind.VERBATIM for one in group)
         if not (is_verbatim or numbers):
             continue
         is_name = any(one.kind.symbol_class == "name" for one in group)
@@ -71,17 +71,15 @@ def write_literal(literal: Literal, line: str, languages: tuple[str, str]) -> st
     match literal.kind:
         case LiteralKind.TERM:
             return literal.forms[0]
-        case LiteralKind.DATE:
-            return write_time(literal.text) if is_time(literal.text) else literal.text
-        case LiteralKind.NUMBER if literal.extent and not literal.scale:
-            start, end = find_extent(literal)
-            written = write_amount(literal.text, literal.unit, *languages)
-            if written:
-                return written
-            number = write_number(literal.text, *languages)
-            return line[start : literal.start] + number + line[literal.end : end]
+        case LiteralKind.DATE if is_time(literal.text):
+            return write_time(literal.text)
         case LiteralKind.NUMBER:
-            return write_number(literal.text, *languages)
+            number = write_number(literal.text, *languages)
+            if not literal.extent or literal.scale:
+                return number
+            start, end = literal.extent
+            whole = line[start : literal.start] + number + line[literal.end : end]
+            return write_amount(literal.text, literal.unit, *languages) or whole
         case _:
             return literal.text
 
@@ -176,14 +174,9 @@ def read_quotes(line: str, known: AbstractSet[str]) -> str:
     return line if is_open else "".join([*parts, line[end:]])
 
 
-def is_enclosed(line: str) -> bool:
-    """Tell whether quotation marks enclose the whole line."""
-    return _ENCLOSED.fullmatch(line) is not None
-
-
 def unquote(line: str) -> str:
     """Return a line without quotation marks around all of it, see :func:`enclose`."""
-    return line.strip()[1:-1].strip() if is_enclosed(line) else line
+    return line.strip()[1:-1].strip() if _ENCLOSED.fullmatch(line) else line
 
 
 def enclose(translation: str, source: str) -> str:
@@ -191,6 +184,6 @@ def enclose(translation: str, source: str) -> str:
 
     Straight ones are right in every language.
     """
-    if not is_enclosed(source) or not translation or _MARK.search(translation):
+    if not _ENCLOSED.fullmatch(source) or not translation or _MARK.search(translation):
         return translation
     return f"{STRAIGHT}{translation}{STRAIGHT}"

@@ -126,7 +126,7 @@ def write_amount(number: str, unit: str, source: str, target: str) -> str:
 
     Nothing for another unit.
     """
-    if unit != "%" and not has_currency_sign(unit):
+    if unit != "%" and not any(unicodedata.category(sign) == "Sc" for sign in unit):
         return ""
     conventions = load_conventions(target)
     pattern = conventions.percent if unit == "%" else conventions.currency
@@ -163,11 +163,6 @@ def read_beside(
         return "", scale, None
     is_name = unit.replace("-", "").isalpha() and not _CODE.fullmatch(unit)
     return unit, scale, None if is_name else (start, behind.end())
-
-
-def has_currency_sign(unit: str) -> bool:
-    """Tell whether a unit has the sign of a currency."""
-    return any(unicodedata.category(sign) == "Sc" for sign in unit)
 
 
 def list_joined(text: str) -> list[str]:

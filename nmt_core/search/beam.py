@@ -46,23 +46,19 @@ class Candidates(NamedTuple):
         return Candidates._make(column[:, :count] for column in self)
 
 
-class ActiveBeams(NamedTuple):
-    """The unfinished hypotheses of every sentence, K each, all rows one after the other."""
+def grow(tokens: Ints, steps: Floats, candidates: Candidates) -> tuple[Ints, Floats]:
+    """Return the tokens and their log-probabilities of the hypotheses that candidates describe.
 
-    tokens: Ints  # (R, t)
-    steps: Floats  # (R, t - 1), log-probability of every token
-
-    def select(self, rows: NDArray[np.int64 | np.bool_]) -> "ActiveBeams":
-        """Return the given rows; they may repeat, move or be left out."""
-        return ActiveBeams(self.tokens[rows], self.steps[rows])
-
-    def grow(self, candidates: Candidates) -> "ActiveBeams":
-        """Return the hypotheses that the candidates describe."""
-        rows = candidates.rows.ravel()
-        return ActiveBeams(
-            np.concatenate([self.tokens.take(rows, 0), candidates.tokens.reshape(-1, 1)], axis=1),
-            np.concatenate([self.steps.take(rows, 0), candidates.steps.reshape(-1, 1)], axis=1),
-        )
+    Args:
+        tokens: of all hypotheses so far, (R, t).
+        steps: log-probability of every token but BOS, (R, t - 1).
+        candidates: what extends them.
+    """
+    rows = candidates.rows.ravel()
+    return (
+        np.concatenate([tokens.take(rows, 0), candidates.tokens.reshape(-1, 1)], axis=1),
+        np.concatenate([steps.take(rows, 0), candidates.steps.reshape(-1, 1)], axis=1),
+    )
 
 
 class ModelReader:
@@ -129,10 +125,10 @@ def beam_search(
     sentences = parents = np.arange(len(limits))
     norms = np.array(limits) ** config.length_penalty
     scores = np.full((len(limits), size), -np.inf)  # of the K best that are finished
-    live = ActiveBeams(np.full((len(limits), 1), BOS), np.empty((len(limits), 0), np.float32))
+    tokens, steps = np.full((len(limits), 1), BOS), np.empty((len(limits), 0), np.float32)
     log_prob = np.zeros((len(limits), 1), np.float32)
     for length in range(1, max(limits, default=0) + 1):
-        following = reader.read(live.tokens, parents, 2 * size)
+        following = reader.read(tokens, parents, 2 * size)
         candidates = extend(log_prob, following, size, config.diversity)
         ends = candidates.tokens == EOS
         if ends.any():
@@ -140,13 +136,21 @@ def beam_search(
             for row, rank in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
                 chosen = Candidates._make(column[row, [rank]] for column in candidates)
                 best = finished[sentences[row]]
-                best.append(end(live.grow(chosen), chosen.log_prob, ended[row, rank]))
+                [words], [terms] = grow(tokens, steps, chosen)
+                best.append(
+                    Hypothesis(
+                        tuple(words[1:-1].tolist()),
+                        ended[row, rank].item(),
+                        chosen.log_prob.item(),
+                        tuple(terms.tolist()),
+                    )
+                )
                 best[:] = sorted(best, key=lambda hypothesis: -hypothesis.score)[:size]
                 scores[row, : len(best)] = [hypothesis.score for hypothesis in best]
             candidates = keep_live(candidates, ends)
         candidates = candidates.first(size)
         log_prob, parents = candidates.log_prob, candidates.rows.ravel()
-        live = live.grow(candidates)
+        tokens, steps = grow(tokens, steps, candidates)
         done = find_done(scores, log_prob.max(axis=1) / norms, config)
         if not (any(finished) and done.any()):
             continue
@@ -156,7 +160,7 @@ def beam_search(
         rows = np.repeat(going, log_prob.shape[1])
         reader.keep(np.flatnonzero(going))
         sentences, norms, scores = sentences[going], norms[going], scores[going]
-        live, log_prob, parents = live.select(rows), log_prob[going], parents[rows]
+        tokens, steps, log_prob, parents = tokens[rows], steps[rows], log_prob[going], parents[rows]
     return [drop_impossible(best)[: config.n_best] for best in finished]
 
 
@@ -182,16 +186,6 @@ def keep_live(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
     order = ends.argsort(axis=1, kind="stable")
     candidates.log_prob[ends] = -np.inf
     return Candidates._make(np.take_along_axis(column, order, axis=1) for column in candidates)
-
-
-def end(row: ActiveBeams, log_prob: Floats, score: np.floating) -> Hypothesis:
-    """Return the hypothesis of a single row with its EOS."""
-    return Hypothesis(
-        tuple(row.tokens[0, 1:-1].tolist()),
-        score.item(),
-        log_prob.item(),
-        tuple(row.steps[0].tolist()),
-    )
 
 
 def find_done(scores: Floats, bounds: Floats, config: BeamConfig) -> NDArray[np.bool_]:

@@ -194,11 +194,6 @@ PROGRAMS = Registry(
 """The programs, the fastest first."""
 
 
-def name_engine(program: str, precision: Precision) -> str:
-    """Return the name of a program's engine of a precision in a bundle."""
-    return f"{program}_{precision}"
-
-
 def find_program(engine: str) -> str:
     """Return the program that runs an engine."""
     return engine.rpartition("_")[0] if engine.endswith(get_args(Precision)) else engine
@@ -217,10 +212,8 @@ def list_choices() -> list[str]:
     ``auto`` takes the fastest that is there, the name of a program the fastest of that program's.
     """
     written = [program for program in PROGRAMS if PROGRAMS.load(program).writer]
-    each = [
-        name_engine(program, precision) for program in written for precision in get_args(Precision)
-    ]
-    return ["auto", *written, *each, "torch"]
+    engines = [f"{program}_{precision}" for program in written for precision in get_args(Precision)]
+    return ["auto", *written, *engines, "torch"]
 
 
 class LogLikelihood(NamedTuple):

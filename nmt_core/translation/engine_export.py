@@ -21,7 +21,6 @@ from nmt_core.search.engine import (
     Engine,
     InexpressibleError,
     Precision,
-    name_engine,
 )
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.translation.loading import load_engine
@@ -144,7 +143,7 @@ def _write(
     config = translator.config
     refusals = {}
     for program in (known for known in PROGRAMS if PROGRAMS.load(known).writer):
-        name = name_engine(program, precision)
+        name = f"{program}_{precision}"
         try:
             resolve_name(PROGRAMS.load(program).writer)(
                 folder / name,

@@ -20,7 +20,7 @@ from nmt_core.literals.finding import (
     find_literals,
     resolve_references,
 )
-from nmt_core.literals.glossary import Glossary
+from nmt_core.literals.glossary import Glossary, split_words
 from nmt_core.literals.masking import (
     Masked,
     enclose,
@@ -32,7 +32,6 @@ from nmt_core.literals.masking import (
     unquote,
     write_literals,
 )
-from nmt_core.literals.terms import split_words
 from nmt_core.search.settings import SearchConfig
 from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.aligner.words import ENDING

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import ConfigError
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.glossary import Glossary, join_glossaries
+from nmt_core.literals.glossary import (
+    Glossary,
+    TermFinder,
+    find_stem,
+    has_fitting_case,
+    join_glossaries,
+    stem_words,
+)
 from nmt_core.literals.masking import write_literal
-from nmt_core.literals.terms import TermFinder, find_stem, has_fitting_case, stem_words
 
 LANGUAGES = ("de", "en")
 WORDS = ("Ausschuss", "ausschuss", "Bericht", "gut", "C++", "EU", "eu", "x", "neuer")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.checking import check_literals
-from nmt_core.literals.finding import LiteralKind, find_literals
+from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_lost, insert_word, mask, restore
 from nmt_core.literals.number import read_number, write_number
 
@@ -161,11 +161,3 @@ def test_conventions_are_known_for_every_language_of_cldr():
         assert read_number("1234", code) == Decimal(1234)
     assert Locale.parse("de").number_symbols["latn"]["decimal"] == ","
     assert write_number("1.234,5", "de", "de-CH") == "1’234.5"
-
-
-def test_kinds_have_names_and_symbols():
-    assert {kind for kind in LiteralKind if kind.symbol_class == "number"} == {
-        LiteralKind.NUMBER,
-        LiteralKind.DATE,
-    }
-    assert {kind for kind in LiteralKind if kind.is_masked_first} == {LiteralKind.VERBATIM}
