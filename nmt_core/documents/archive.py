@@ -5,13 +5,14 @@ import re
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import partial
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import Encoded, FileDocument, TextDocument, decode_declared
+from nmt_core.documents.document import Document, Encoded, Untranslated, decode_declared
+from nmt_core.documents.segments import Part
 
 MOST_BYTES, MOST_TEXT_BYTES, MOST_FILES = 2**28, 2**25, 10_000
 """Unpacked, of a document, of those of its files that hold text together, and of its files."""
@@ -80,26 +81,30 @@ def _check(archive: zipfile.ZipFile, kind: ArchiveKind) -> None:
 
 
 def read_archived(
-    data: bytes, files: Mapping[str, bytes], read: Callable[[str, str], TextDocument]
-) -> FileDocument:
+    data: bytes,
+    files: Mapping[str, bytes],
+    read: Callable[[str, str], Iterable[Part]],
+    untranslated: Untranslated | None = None,
+) -> Document[bytes]:
     """Read a document whose files of text are edited in their own text.
 
     Args:
         data: the document.
         files: those of its files that hold text.
-        read: reads one by its name and its text.
+        read: reads the parts of one by its name and its text.
+        untranslated: counts the texts that stay, while these are read.
 
     Raises:
         DocumentError: naming the one that cannot be read.
     """
     texts = {name: decode_declared(file) for name, file in files.items()}
-    documents = {}
+    parts = {}
     for name, text in texts.items():
         try:
-            documents[name] = read(name, text.text)
+            parts[name] = [*read(name, text.text)]
         except DocumentError as error:
             raise DocumentError(f"{name} in this document: {error}") from None
-    return FileDocument(documents, partial(_write_archive, data, texts))
+    return Document(parts, partial(_write_archive, data, texts), untranslated)
 
 
 def _write_archive(data: bytes, texts: Mapping[str, Encoded], written: Mapping[str, str]) -> bytes:

@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.documents.document import Document, Untranslated
 from nmt_core.documents.messages import (
     BRACES,
-    Unit,
-    UnitFile,
-    UnitTranslation,
     check_language,
+    make_file,
+    make_unit,
     read_message,
 )
+from nmt_core.documents.segments import Part
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.po_files import FUZZY, Message, escape, parse_po
 
@@ -49,7 +50,7 @@ class _Plurals(NamedTuple):
     """The number of the form for one thing; -1 if there is none."""
 
 
-def read_po_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+def read_po_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay.
 
     Raises:
@@ -60,14 +61,16 @@ def read_po_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     for message in file.messages:
         if message.is_header and "msgstr" in message.fields:
             plurals = _read_header(message, file.lines, codes)
-    parts: list[str | Unit] = []
+    untranslated = Untranslated()
+    parts: list[Part] = []
     at = 0
     for message in file.messages:
         if _needs_translation(message):
-            unit = _make_unit(message, file.lines, plurals)
+            unit = _make_unit(message, file.lines, plurals, untranslated)
             parts += ["".join(file.lines[at : message.first]), unit]
             at = message.last
-    return UnitFile([*parts, "".join(file.lines[at:])], partial(_encode, charset=file.charset))
+    parts.append("".join(file.lines[at:]))
+    return make_file(parts, partial(_encode, charset=file.charset), untranslated)
 
 
 def _encode(text: str, charset: str) -> bytes:
@@ -111,44 +114,55 @@ def _needs_translation(message: Message) -> bool:
     return FUZZY in message.flags or not all(message.fields[name].text for name in message.forms)
 
 
-def _make_unit(message: Message, lines: Sequence[str], plurals: _Plurals) -> Unit:
+def _make_unit(
+    message: Message, lines: Sequence[str], plurals: _Plurals, untranslated: Untranslated
+) -> Part:
     names = [name for name in ("msgid", "msgid_plural") if name in message.fields]
     has_formats = any(flag.endswith("-format") for flag in message.flags)
-    return Unit(
+    return make_unit(
         "".join(lines[message.first : message.last]),
-        [read_message(message.fields[name].text) for name in names],
-        lambda translation: "".join(_write(message, lines, plurals, translation)),
+        [read_message(message.fields[name].text, untranslated) for name in names],
+        partial(_write, message=message, lines=lines, plurals=plurals),
+        untranslated,
         is_bilingual=True,
         signs=BRACES + "%" if has_formats else BRACES,
     )
 
 
 def _write(
-    message: Message, lines: Sequence[str], plurals: _Plurals, translation: UnitTranslation
-) -> Iterator[str]:
-    """Yield a message with translations of the singular and, if there is one, of the plural."""
-    texts, is_doubtful = translation
+    texts: Sequence[str],
+    *,
+    is_doubtful: bool,
+    message: Message,
+    lines: Sequence[str],
+    plurals: _Plurals,
+) -> str:
+    """Return a message with translations of the singular and, if there is one, of the plural."""
     line = lines[message.fields["msgid"].first]
     end = line[len(line.rstrip("\r\n")) :]
     at = message.first
     is_fuzzy = FUZZY in message.flags
+    written = []
     if is_doubtful != is_fuzzy:
         flags = [FUZZY] * is_doubtful + [flag for flag in message.flags if flag != FUZZY]
-        yield f"#, {', '.join(flags)}{end}" if flags else ""
+        written = [f"#, {', '.join(flags)}{end}"] if flags else []
         at += message.flag_line is not None
     for number, name in enumerate(message.forms):
         first, last, text = message.fields[name]
-        yield from lines[at:first]
+        written += lines[at:first]
         at = last
         if text and not is_fuzzy:
-            yield from lines[first:last]
+            written += lines[first:last]
         else:
             before = lines[first].partition(name)[0] + name
-            yield _write_string(before, texts[0 if number == plurals.singular else -1], end)
+            written.append(
+                _write_string(before, texts[0 if number == plurals.singular else -1], end)
+            )
     if "msgid_plural" in message.fields:
         for number in range(len(message.forms), plurals.forms):
             text = texts[0 if number == plurals.singular else -1]
-            yield _write_string(f"msgstr[{number}]", text, end)
+            written.append(_write_string(f"msgstr[{number}]", text, end))
+    return "".join(written)
 
 
 def _write_string(before: str, text: str, end: str) -> str:
@@ -159,7 +173,7 @@ def _write_string(before: str, text: str, end: str) -> str:
     return f"{before} {''.join(written)}"
 
 
-def read_json_strings(data: bytes, _: LanguageCodes | None) -> UnitFile:
+def read_json_strings(data: bytes, _: LanguageCodes | None) -> Document[bytes]:
     """Read a file of strings, which does not name its language.
 
     Raises:
@@ -168,7 +182,7 @@ def read_json_strings(data: bytes, _: LanguageCodes | None) -> UnitFile:
     return _read_json(data, _read_value)
 
 
-def read_arb(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+def read_arb(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file of Flutter's strings; values of keys with an ``@`` stay as they are.
 
     The target takes the place of the source in ``@@locale``.
@@ -179,7 +193,9 @@ def read_arb(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     return _read_json(data, partial(_read_resource, codes=codes))
 
 
-def _read_json(data: bytes, read: Callable[[list[str], str], str | Unit]) -> UnitFile:
+def _read_json(
+    data: bytes, read: Callable[[list[str], str, Untranslated], Part]
+) -> Document[bytes]:
     """Read a file by a function of the keys of a string, outermost first, and of the string."""
     text = decode_utf8(data, "this document", error=DocumentError)
     try:
@@ -190,12 +206,13 @@ def _read_json(data: bytes, read: Callable[[list[str], str], str | Unit]) -> Uni
         raise DocumentError(
             f"line {line} of this document is not JSON ({reason}); repair it there"
         ) from None
-    parts: list[str | Unit] = []
+    untranslated = Untranslated()
+    parts: list[Part] = []
     last = 0
     for keys, start, end in _find_values(text):
-        parts += [text[last:start], read(keys, text[start:end])]
+        parts += [text[last:start], read(keys, text[start:end], untranslated)]
         last = end
-    return UnitFile([*parts, text[last:]], str.encode)
+    return make_file([*parts, text[last:]], str.encode, untranslated)
 
 
 def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
@@ -223,12 +240,15 @@ def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
             yield keys, *match.span()
 
 
-def _read_value(_: list[str], raw: str) -> Unit:
-    is_ascii = raw.isascii() and "\\u" in raw
-    return Unit(raw, [read_message(json.loads(raw))], partial(_write_json, is_ascii=is_ascii))
+def _read_value(_: list[str], raw: str, untranslated: Untranslated) -> Part:
+    message = read_message(json.loads(raw), untranslated)
+    write = partial(_write_json, is_ascii=raw.isascii() and "\\u" in raw)
+    return make_unit(raw, [message], write, untranslated)
 
 
-def _read_resource(keys: list[str], raw: str, *, codes: LanguageCodes | None) -> str | Unit:
+def _read_resource(
+    keys: list[str], raw: str, untranslated: Untranslated, *, codes: LanguageCodes | None
+) -> Part:
     if keys == [LOCALE]:
         locale = json.loads(raw)
         if codes is None or not locale:
@@ -237,8 +257,9 @@ def _read_resource(keys: list[str], raw: str, *, codes: LanguageCodes | None) ->
         return json.dumps(codes[1].replace("-", "_"))
     if any(key.startswith(METADATA) for key in keys):
         return raw
-    return _read_value(keys, raw)
+    return _read_value(keys, raw, untranslated)
 
 
-def _write_json(translation: UnitTranslation, *, is_ascii: bool) -> str:
-    return json.dumps(translation.texts[0], ensure_ascii=is_ascii)
+def _write_json(texts: Sequence[str], *, is_doubtful: bool, is_ascii: bool) -> str:
+    del is_doubtful  # JSON has no place for it
+    return json.dumps(texts[0], ensure_ascii=is_ascii)

@@ -4,13 +4,20 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import NamedTuple, Protocol, TypeVar
+from itertools import chain
+from typing import Generic, NamedTuple, TypeVar
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.segments import Item, Part, Passage, find_segments, write_parts
+from nmt_core.documents.segments import (
+    Item,
+    Part,
+    Passage,
+    find_segments,
+    write_parts,
+)
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -73,86 +80,67 @@ class LanguageMarks:
             self.untranslated[Reason.LANGUAGE] += 1
 
 
-Result_co = TypeVar("Result_co", str, bytes, covariant=True)
+Result = TypeVar("Result", str, bytes)
 
 
-class Document(Protocol[Result_co]):
-    """A document of any format."""
-
-    @property
-    def passages(self) -> Sequence[Passage]:
-        """The passages to translate."""
-
-    @property
-    def untranslated(self) -> Untranslated:
-        """Number of texts that stay untranslated, by reason."""
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> Result_co:
-        """Return the document with translations of its passages, at most once.
-
-        A person must review the doubtful passages, which are given by their numbers.
-        """
-
-
-class TextDocument:
-    """A document that is written as text."""
-
-    def __init__(self, parts: Iterable[Part], untranslated: Untranslated | None = None) -> None:
-        """Take the parts of a document, and how many of its texts stay as they are."""
-        self._parts = list(parts)
-        self.untranslated = Untranslated() if untranslated is None else untranslated
-        self._segments = list(find_segments(self._parts))
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [segment.passage for segment in self._segments]
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> str:
-        """Return the document with translations of its passages; it cannot mark doubtful ones."""
-        del doubtful
-        by_segment = dict(zip(self._segments, translations, strict=True))
-        return write_parts(self._parts, by_segment).raw
-
-
-class FileDocument:
-    """A file that holds documents of text."""
+class Document(Generic[Result]):
+    """A document of any format, in one or more files."""
 
     def __init__(
         self,
-        documents: Mapping[str, TextDocument],
-        encode: Callable[[Mapping[str, str]], bytes],
+        files: Mapping[str, Iterable[Part]],
+        encode: Callable[[Mapping[str, str]], Result],
+        untranslated: Untranslated | None = None,
+        *,
+        holds_messages: bool = False,
     ) -> None:
-        """Take the documents by name, and the function that makes a file of what they become."""
-        self._documents, self._encode = documents, encode
+        """Take the parts of a document.
+
+        Args:
+            files: the parts of each file that holds text, by its name.
+            encode: makes the document of the texts of its files.
+            untranslated: counts the texts that stay, while parts are read and written.
+            holds_messages: whether its texts are messages of programs.
+        """
+        self._files = {name: list(parts) for name, parts in files.items()}
+        self._encode: Callable[[Mapping[str, str]], Result] = encode
+        self._holds_messages = holds_messages
+        self._segments = [*find_segments(chain.from_iterable(self._files.values()))]
+        self.untranslated = Untranslated() if untranslated is None else untranslated
 
     @property
     def passages(self) -> list[Passage]:
         """The passages to translate."""
-        return [passage for document in self._documents.values() for passage in document.passages]
-
-    @property
-    def untranslated(self) -> Untranslated:
-        """Number of texts that stay untranslated, by reason."""
-        counts = [document.untranslated for document in self._documents.values()]
-        return sum(counts, Untranslated())
+        passages = [segment.passage for segment in self._segments]
+        if self._holds_messages:
+            passages = [replace(passage, is_message=True) for passage in passages]
+        return passages
 
     def write(
         self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> bytes:
-        """Return the file with translations of its passages; it cannot mark doubtful ones."""
-        del doubtful
-        following = iter(translations)
-        return self._encode(
-            {
-                name: document.write([next(following) for _ in document.passages])
-                for name, document in self._documents.items()
-            }
-        )
+    ) -> Result:
+        """Return the document with translations of its passages; it is written at most once.
+
+        A person must review the doubtful passages, which are given by their numbers. Formats of
+        translators mark them.
+        """
+        by_segment = {
+            segment: (items, number in doubtful)
+            for number, (segment, items) in enumerate(
+                zip(self._segments, translations, strict=True)
+            )
+        }
+        texts = {name: write_parts(parts, by_segment).raw for name, parts in self._files.items()}
+        return self._encode(texts)
+
+    def encode_as(self: "Document[str]", encode: Callable[[str], bytes]) -> "Document[bytes]":
+        """Return this document of text as a file."""
+        return Document(self._files, lambda texts: encode(self._encode(texts)), self.untranslated)
+
+
+def make_document(parts: Iterable[Part], untranslated: Untranslated | None = None) -> Document[str]:
+    """Return a document of text from its parts, and the count of its texts that stay."""
+    return Document({"": parts}, lambda texts: texts[""], untranslated)
 
 
 class Encoded(NamedTuple):
@@ -167,10 +155,6 @@ class Encoded(NamedTuple):
     def encode(self, text: str) -> bytes:
         """Return another text as such a file; characters that the encoding lacks by number."""
         return (self.mark + text).encode(self.encoding, "xmlcharrefreplace")
-
-    def make_file(self, document: TextDocument) -> FileDocument:
-        """Return a document of the text as one that is written to such a file."""
-        return FileDocument({"": document}, lambda texts: self.encode(texts[""]))
 
 
 def decode_text(data: bytes) -> Encoded:

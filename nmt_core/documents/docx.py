@@ -12,14 +12,15 @@ from unicodedata import bidirectional, east_asian_width
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import FileDocument, LanguageMarks, TextDocument
-from nmt_core.documents.ooxml import Run, keep_unchanged, make_run_parts, split_run
+from nmt_core.documents.document import Document, LanguageMarks
+from nmt_core.documents.ooxml import Run, make_run_parts, split_run
 from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
-    find_children,
-    find_end,
+    join_text,
+    join_whole,
+    keep_unchanged,
     read_elements,
     scan_xml,
 )
@@ -60,33 +61,33 @@ LINES = frozenset(["br", "cr", "tab", "ptab"])
 BLOCKS = frozenset({"p", "tbl", "sdt"})
 
 
-def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> FileDocument:
+def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> Document[bytes]:
     """Read a document; text that is marked as another language than the source stays.
 
     Raises:
         DocumentError: see :func:`read_archive`.
     """
     files = read_archive(data, WORD)
-    document = read_archived(data, files, partial(_read_file, codes=codes))
+    marks = LanguageMarks(codes)
+    document = read_archived(data, files, partial(_read_file, marks=marks), marks.untranslated)
     if document.untranslated:
-        whole = read_archived(data, files, partial(_read_file, codes=None))
+        whole = read_archived(data, files, partial(_read_file, marks=LanguageMarks(None)))
         if _count_letters(document) < LEAST_OWN_TEXT * _count_letters(whole):
             return whole
     return document
 
 
-def _count_letters(document: FileDocument) -> int:
+def _count_letters(document: Document[bytes]) -> int:
     """Return the number of letters to translate."""
     return sum(sum(map(str.isalpha, passage.text)) for passage in document.passages)
 
 
-def _read_file(_: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
+def _read_file(_: str, text: str, *, marks: LanguageMarks) -> Iterator[Part]:
     pieces = scan_xml(text)
     root = next(piece for piece in pieces if piece.name)
     if root.prefix != PREFIX:
         raise DocumentError("its elements are not named as Word does it; save it anew by Word")
-    marks = LanguageMarks(codes)
-    return TextDocument(_Reader(marks).read_blocks(pieces), marks.untranslated)
+    return _Reader(marks).read_blocks(pieces)
 
 
 @dataclass
@@ -151,62 +152,50 @@ class _Reader:
         joined = self._join_other_languages([*self._join_fields(inline)])
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
         parts = [*make_run_parts(ordered, PREFIX)]
-        yield keep_unchanged(parts, join_raw(pieces), join_raw(ordered))
+        yield keep_unchanged(parts, join_whole(pieces), join_raw(ordered))
 
     def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the pieces of a paragraph."""
-        at = 0
-        while at < len(pieces):
-            piece, name = pieces[at], _name(pieces[at])
-            end = at + 1
-            if piece.role is Role.CLOSE:
-                if name == "sdtContent":
-                    end = find_end(pieces, at)
-                    name = "sdt"
-                    while _name(pieces[end - 1]) != name:
-                        end += 1
-                yield Piece(Role.CLOSE, join_raw(pieces[at:end]), name=name)
-            elif start := _find_inner(pieces, at):
-                end = start
-                yield Piece(Role.OPEN, join_raw(pieces[at:end]), name=name)
+        for piece in pieces:
+            name = _name(piece)
+            if inner := _find_inner(piece):
+                before, content, after = inner
+                yield Piece(Role.OPEN, before, name=name)
+                yield from self._read_inline(content)
+                yield Piece(Role.CLOSE, after, name=name)
             elif name in RANGE_STARTS | RANGE_ENDS | PROPERTIES:
-                end = find_end(pieces, at)
-                yield Piece(Role.BLOCK, join_raw(pieces[at:end]), name=name)
+                yield Piece(Role.BLOCK, piece.whole, name=name)
+            elif name == "r":
+                yield from self._read_run(piece)
             elif piece.role is not Role.TEXT and name not in HINTS:
-                end = find_end(pieces, at)
-                inner = pieces[at:end]
-                if name == "r":
-                    yield from self._read_run(inner)
-                else:
-                    code = piece.attributes.get(f"{PREFIX}instr", "")
-                    is_block = name in BLOCKS or _name_field(code) == LABEL
-                    role = Role.BLOCK if is_block else Role.EMPTY
-                    yield Piece(role, join_raw(inner), parts=self._read_nested(inner))
-            at = end
+                code = piece.attributes.get(f"{PREFIX}instr", "")
+                is_block = name in BLOCKS or _name_field(code) == LABEL
+                role = Role.BLOCK if is_block else Role.EMPTY
+                yield Piece(role, piece.whole, parts=self._read_nested(piece))
 
-    def _read_nested(self, pieces: Sequence[XmlPiece]) -> Sequence[Part]:
+    def _read_nested(self, piece: XmlPiece) -> Sequence[Part]:
         """Return the parts of an element that is no text itself but may hold text."""
-        names = {piece.name for piece in pieces}
+        names = {each.name for each in piece.walk()}
         if self._depth == DEEPEST_NOTE or names.isdisjoint({"p", "sdtContent", "docPr"}):
             return ()
-        return [*_Reader(self._marks, self._depth + 1).read_blocks(pieces)]
+        return [*_Reader(self._marks, self._depth + 1).read_blocks([piece])]
 
-    def _read_run(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+    def _read_run(self, run: XmlPiece) -> Iterator[Piece]:
         """Yield the parts of a run, each as a run."""
-        for inner, run in split_run(pieces):
-            child, name = inner[0], _name(inner[0])
-            if run.is_text:
-                yield replace(run, is_other=_is_other(run.text, pieces, self._marks))
+        for child, piece in split_run(run):
+            name = _name(child)
+            if piece.is_text:
+                yield replace(piece, is_other=_is_other(piece.text, run, self._marks))
             elif name == "noBreakHyphen":
-                yield replace(run, role=Role.TEXT, text="\N{NON-BREAKING HYPHEN}")
+                yield replace(piece, role=Role.TEXT, text="\N{NON-BREAKING HYPHEN}")
             elif name not in HINTS:
-                nested = self._read_nested(inner)
+                nested = self._read_nested(child)
                 yield _Inline(
                     Role.BLOCK if name in LINES else Role.EMPTY,
-                    run.raw,
-                    parts=[run.before, *nested, run.after] if nested else (),
+                    piece.raw,
+                    parts=[piece.before, *nested, piece.after] if nested else (),
                     field=child.attributes.get(f"{PREFIX}fldCharType", ""),
-                    code=inner[1].text if name == "instrText" and len(inner) > 1 else "",
+                    code=join_text(child.children) if name == "instrText" else "",
                 )
 
     def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:
@@ -259,39 +248,42 @@ class _Reader:
         yield from _hold(held, Role.BLOCK)
 
 
-def _is_other(text: str, run: Sequence[XmlPiece], marks: LanguageMarks) -> bool:
+def _is_other(text: str, run: XmlPiece, marks: LanguageMarks) -> bool:
     """Tell whether a run marks a text as another language, among those of each kind of script."""
     letter = next(filter(str.isalpha, text), "")
-    properties = run[1 : find_end(run, 1)]
-    if not letter or properties[0].name != "rPr":
+    if not letter or run.children[0].name != "rPr":
         return False
     kind = "eastAsia" if east_asian_width(letter) in "WF" else "val"
     kind = "bidi" if bidirectional(letter) in {"R", "AL"} else kind
-    named = [piece.attributes for piece in properties if piece.name == "lang"]
+    named = [piece.attributes for piece in run.children[0].walk() if piece.name == "lang"]
     return any(marks.is_other(languages.get(PREFIX + kind)) for languages in named[:1])
 
 
-def _find_inner(pieces: Sequence[XmlPiece], at: int) -> int:
-    """Return where the text of an element begins that may stand in a sentence; 0 for others.
+def _find_inner(piece: XmlPiece) -> tuple[str, Sequence[XmlPiece], str] | None:
+    """Return the content of an element that may stand in a sentence, and the markup around it.
 
     Of a content control it is its content, if somebody types it.
     """
-    piece, name = pieces[at], _name(pieces[at])
+    name, children = _name(piece), piece.children
     if piece.role is not Role.OPEN or name not in CONTAINERS | {"sdt"}:
-        return 0
-    if name == "fldSimple":
-        return at + 1 if _name_field(piece.attributes.get(f"{PREFIX}instr", "")) in TYPED else 0
-    children = {
-        _name(pieces[first]): (first, last)
-        for first, last in find_children(pieces, at, find_end(pieces, at))
-    }
+        return None
+    if name == "fldSimple" and _name_field(piece.attributes.get(f"{PREFIX}instr", "")) not in TYPED:
+        return None
+    places = {_name(child): number for number, child in enumerate(children)}
     if name != "sdt":
-        return children["smartTagPr"][1] if "smartTagPr" in children else at + 1
-    properties = pieces[slice(*children.get("sdtPr", (at, at)))]
-    start, end = children.get("sdtContent", (at, at))
-    names = {_name(child) for child in pieces[start:end]}
-    is_chosen = any(CHOSEN.fullmatch(child.name) for child in properties)
-    return start + 1 if "r" in names and "p" not in names and not is_chosen else 0
+        at = places.get("smartTagPr", -1) + 1
+        return piece.raw + join_whole(children[:at]), children[at:], piece.end
+    if "sdtContent" not in places:
+        return None
+    at = places["sdtContent"]
+    content = children[at]
+    names = {_name(each) for each in content.walk()}
+    properties = children[places["sdtPr"]].walk() if "sdtPr" in places else ()
+    is_chosen = any(CHOSEN.fullmatch(each.name) for each in properties)
+    if "r" not in names or "p" in names or is_chosen:
+        return None
+    before = piece.raw + join_whole(children[:at]) + content.raw
+    return before, content.children, content.end + join_whole(children[at + 1 :]) + piece.end
 
 
 def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:

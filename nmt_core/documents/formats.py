@@ -33,7 +33,7 @@ class Format(NamedTuple):
                 time, space, words = line.partition(" ")
                 pieces.append(Piece(Role.BLOCK, time + space))
                 pieces.append(Piece(Role.TEXT, words, words))
-            return TextDocument(make_parts(pieces, write_plainly))
+            return make_document(make_parts(pieces, write_plainly))
     """
 
     suffixes: tuple[str, ...]
@@ -57,7 +57,7 @@ class Format(NamedTuple):
         document: Document[bytes]
         if self.is_text:
             encoded = decode_text(data)
-            document = encoded.make_file(read(encoded.text))
+            document = read(encoded.text).encode_as(encoded.encode)
         else:
             document = read(data, codes)
         return document

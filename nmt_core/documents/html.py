@@ -16,10 +16,10 @@ from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import (
-    FileDocument,
+    Document,
     LanguageMarks,
-    TextDocument,
     decode_declared,
+    make_document,
 )
 from nmt_core.documents.segments import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.text.language_codes import LanguageCodes, list_language_names
@@ -106,7 +106,7 @@ class Tag(Piece):
         return self.is_text or self.name in INLINE
 
 
-def read_html_file(data: bytes, codes: LanguageCodes | None) -> FileDocument:
+def read_html_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file of HTML; see :func:`read_html`.
 
     Raises:
@@ -114,10 +114,10 @@ def read_html_file(data: bytes, codes: LanguageCodes | None) -> FileDocument:
             than :data:`MOST_TAGS`.
     """
     page = decode_declared(data)
-    return page.make_file(read_html(page.text, codes))
+    return read_html(page.text, codes).encode_as(page.encode)
 
 
-def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
+def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
@@ -128,7 +128,7 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> TextDocument:
         DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
     marks = LanguageMarks(codes)
-    return TextDocument(split_html(text, marks), marks.untranslated)
+    return make_document(split_html(text, marks), marks.untranslated)
 
 
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from markdown_it.token import Token
 
-from nmt_core.documents.document import LanguageMarks, TextDocument
+from nmt_core.documents.document import Document, LanguageMarks, make_document
 from nmt_core.documents.html import COMMENT, INLINE, VOID, split_html
 from nmt_core.documents.markdown_markup import (
     count_markup,
@@ -24,7 +24,17 @@ from nmt_core.documents.markdown_markup import (
     make_plain_parser,
 )
 from nmt_core.documents.plain_text import drop_blank_lines
-from nmt_core.documents.segments import BREAK, Group, Output, Part, Piece, Role, Written, make_parts
+from nmt_core.documents.segments import (
+    BREAK,
+    Group,
+    Part,
+    Piece,
+    Role,
+    Translations,
+    Written,
+    make_parts,
+    write_parts,
+)
 from nmt_core.text.words import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
@@ -71,9 +81,9 @@ ROLES = {"softbreak": Role.LINE_END, "hardbreak": Role.BLOCK, "text_special": Ro
 TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
 
 
-def read_markdown(text: str) -> TextDocument:
+def read_markdown(text: str) -> Document[str]:
     """Read a Markdown document, of CommonMark with tables and strikethrough."""
-    return TextDocument(_Document(text).parse())
+    return make_document(_Parser(text).parse())
 
 
 class _Block(NamedTuple):
@@ -88,8 +98,8 @@ class _Block(NamedTuple):
         return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
 
 
-class _Document:
-    """A Markdown document and its parser."""
+class _Parser:
+    """Finds the parts of a Markdown document."""
 
     def __init__(self, text: str) -> None:
         matter = FRONT_MATTER.match(text)
@@ -118,7 +128,7 @@ class _Document:
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
                 holds = partial(self._holds, block.content)
-            yield Group(parts, partial(_keep_unsound, raw=raw, holds=holds))
+            yield Group(parts, partial(_keep_unsound, parts=parts, raw=raw, holds=holds))
             at = end
         yield self.text[at:]
 
@@ -296,8 +306,11 @@ def _read_tag(tag: str) -> tuple[Role, str]:
     return (Role.CLOSE if tag.startswith("</") else Role.OPEN), name
 
 
-def _keep_unsound(output: Output, raw: str, holds: Callable[[str], bool]) -> str:
+def _keep_unsound(
+    translations: Translations, parts: Sequence[Part], raw: str, holds: Callable[[str], bool]
+) -> str:
     """Return a block translated if its markup is the same, or else as it was."""
+    output = write_parts(parts, translations)
     return output.raw if holds(output.plain) else raw
 
 

@@ -5,16 +5,25 @@ A message is plain text or text with tags. One with a choice of ICU, as ``{n, pl
 
 import html
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import regex
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import Reason, TextDocument, Untranslated
+from nmt_core.documents.document import Document, Reason, Untranslated
 from nmt_core.documents.plain_text import parse_plain_text
-from nmt_core.documents.segments import Item, Passage, Piece, Role, Written, make_parts
+from nmt_core.documents.segments import (
+    Group,
+    Item,
+    Part,
+    Piece,
+    Role,
+    Translations,
+    Written,
+    find_segments,
+    make_parts,
+    write_parts,
+)
 from nmt_core.literals.finding import LiteralKind, find_literals, resolve_references
 from nmt_core.text.language_codes import pick_code
 
@@ -49,26 +58,22 @@ _UNNUMBERED = regex.compile(
 a name."""
 
 
-def read_message(text: str) -> TextDocument:
-    """Read a message.
+def read_message(text: str, untranslated: Untranslated) -> list[Part]:
+    """Return the parts of a message; one with a choice stays and is counted.
 
     Raises:
         DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
     """
     check_length(text)
     if CHOICE.search(text):
-        return leave_message(text)
+        untranslated[Reason.CHOICE] += 1
+        return [text]
     if MARKUP.search(text):
-        return TextDocument(make_parts([*split_tags(text)], escape_as_source))
+        return [*make_parts([*split_tags(text)], escape_as_source)]
     pieces = [*parse_plain_text(text)]
     for piece in pieces:
         piece.text = resolve_references(piece.text)
-    return TextDocument(make_parts(pieces, escape_as_source))
-
-
-def leave_message(text: str) -> TextDocument:
-    """Return a message that stays as it is because it has a choice."""
-    return TextDocument([text], Untranslated({Reason.CHOICE: 1}))
+    return [*make_parts(pieces, escape_as_source)]
 
 
 def split_tags(text: str) -> Iterator[Piece]:
@@ -166,87 +171,49 @@ def _list_placeholders(items: Sequence[Item], signs: str) -> Iterator[str]:
                 yield from [sign] * (item.count(sign) - inside.count(sign))
 
 
-class UnitTranslation(NamedTuple):
-    """The translation of a unit."""
+def make_unit(
+    raw: str,
+    texts: Sequence[Sequence[Part]],
+    write: Callable[..., str],
+    untranslated: Untranslated,
+    *,
+    is_bilingual: bool = False,
+    signs: str = BRACES,
+) -> Group:
+    """Return a unit of a file: texts that are translated, and what of the file holds them.
 
-    texts: Sequence[str]
-    is_doubtful: bool
-    """True if a person must review it."""
+    Args:
+        raw: the part of the file, which is kept if nothing is translated.
+        texts: the parts of each text, such as the singular and the plural of a message.
+        write: takes the translated texts, and as ``is_doubtful`` whether a person must review
+            them; returns what replaces ``raw``.
+        untranslated: counts texts that stay because their translations lost a placeholder.
+        is_bilingual: whether the format keeps source and translation side by side.
+        signs: characters that may be syntax; see :func:`has_same_placeholders`.
+    """
+    parts = [part for text in texts for part in text]
+    segments = [*find_segments(parts)]
 
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """Texts of a file that are translated, and the part of the file that holds them."""
-
-    raw: str
-    """The part of the file, which is kept if nothing is translated."""
-    texts: Sequence[TextDocument]
-    """The texts to translate, such as the singular and the plural of a message."""
-    write: Callable[[UnitTranslation], str]
-    """Returns the text that replaces the part."""
-    is_bilingual: bool = False
-    """True if the format keeps source and translation side by side."""
-    signs: str = BRACES
-    """Characters that may be syntax; see :func:`has_same_placeholders`."""
-
-
-class UnitFile:
-    """A file of units."""
-
-    def __init__(
-        self,
-        parts: Sequence[str | Unit],
-        encode: Callable[[str], bytes],
-        untranslated: Untranslated | None = None,
-    ) -> None:
-        """Take the parts of a file, what encodes them, and the number of texts that stay."""
-        self._parts = parts
-        self._encode = encode
-        self._units = [part for part in parts if isinstance(part, Unit)]
-        self._passages = [
-            [passage for text in unit.texts for passage in text.passages] for unit in self._units
-        ]
-        self.untranslated = Untranslated(untranslated)
-        for unit in self._units:
-            for text in unit.texts:
-                self.untranslated += text.untranslated
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
-        return [
-            replace(passage, is_message=True) for passages in self._passages for passage in passages
-        ]
-
-    def write(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
-    ) -> bytes:
-        """Return the file with translations of its passages, and marks at the doubtful ones."""
-        written = self._write_units(translations, doubtful)
-        return self._encode(
-            "".join([part if isinstance(part, str) else next(written) for part in self._parts])
+    def finish(translations: Translations) -> str:
+        """Return the unit as it is written."""
+        pairs = [(segment.passage.items, translations[segment][0]) for segment in segments]
+        is_same = all(source == items for source, items in pairs)
+        is_whole = all(has_same_placeholders(*pair, signs) for pair in pairs)
+        if not pairs or (is_same and not is_bilingual):
+            return raw
+        if not is_whole and not is_bilingual:
+            untranslated[Reason.PLACEHOLDER] += 1
+            return raw
+        is_doubtful = not is_whole or any(translations[segment][1] for segment in segments)
+        return write(
+            [write_parts(text, translations).raw for text in texts], is_doubtful=is_doubtful
         )
 
-    def _write_units(
-        self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int]
-    ) -> Iterator[str]:
-        first = 0
-        for unit, passages in zip(self._units, self._passages, strict=True):
-            numbers = range(first, first + len(passages))
-            first = numbers.stop
-            own = translations[numbers.start : numbers.stop]
-            pairs = [*zip([passage.items for passage in passages], own, strict=True)]
-            is_same = all(source == items for source, items in pairs)
-            is_whole = all(has_same_placeholders(*pair, unit.signs) for pair in pairs)
-            if not passages or (is_same and not unit.is_bilingual):
-                yield unit.raw
-            elif not is_whole and not unit.is_bilingual:
-                self.untranslated[Reason.PLACEHOLDER] += 1
-                yield unit.raw
-            else:
-                following = iter(own)
-                texts = [
-                    text.write([next(following) for _ in text.passages]) for text in unit.texts
-                ]
-                is_doubtful = not is_whole or any(number in doubtful for number in numbers)
-                yield unit.write(UnitTranslation(texts, is_doubtful))
+    return Group(parts, finish)
+
+
+def make_file(
+    parts: Iterable[Part], encode: Callable[[str], bytes], untranslated: Untranslated
+) -> Document[bytes]:
+    """Return a document of the parts of a file of units."""
+    return Document({"": parts}, lambda texts: encode(texts[""]), untranslated, holds_messages=True)

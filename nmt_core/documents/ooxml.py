@@ -7,22 +7,15 @@ otherwise are pairs around text, and a translation is written as new runs.
 import html
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import (
-    FileDocument,
-    Reason,
-    TextDocument,
-    Untranslated,
-    decode_declared,
-)
+from nmt_core.documents.document import Document, Reason, Untranslated, decode_declared
 from nmt_core.documents.segments import (
     HARD_BREAK,
-    Group,
     Part,
     Piece,
     Role,
@@ -32,8 +25,9 @@ from nmt_core.documents.segments import (
 )
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    find_children,
-    find_end,
+    join_text,
+    join_whole,
+    keep_unchanged,
     read_elements,
     scan_xml,
     set_attribute,
@@ -74,74 +68,58 @@ def read_runs(
         is_cell: whether it is of a cell, which may have text outside of runs.
     """
     runs: list[Piece] = []
-    at = 0
-    while at < len(pieces):
-        piece, end = pieces[at], find_end(pieces, at)
-        inner = pieces[at:end]
+    for piece in pieces:
         if piece.role is Role.OPEN and piece.name == "r":
             runs += [
-                run if run.is_text else Piece(Role.EMPTY, run.raw) for _, run in split_run(inner)
+                run if run.is_text else Piece(Role.EMPTY, run.raw) for _, run in split_run(piece)
             ]
         elif piece.role is Role.OPEN and piece.name == "t":
-            runs.append(_make_run(inner, "", "", ""))
+            runs.append(_make_run(piece, "", "", ""))
         else:
             role = Role.BLOCK if piece.name in kept or not piece.name else Role.EMPTY
-            runs.append(Piece(role, join_raw(inner)))
-        at = end
+            runs.append(Piece(role, piece.whole))
     prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
     is_bare = is_cell and not any(piece.name == "r" for piece in pieces)
     parts = make_run_parts(runs, prefix, is_spaced=is_cell, is_bare=is_bare, has_lines=is_cell)
-    yield keep_unchanged([*parts], join_raw(pieces), join_raw(runs))
+    yield keep_unchanged([*parts], join_whole(pieces), join_raw(runs))
 
 
-def keep_unchanged(parts: Sequence[Part], raw: str, cut: str) -> Group:
-    """Return the parts of a paragraph, which stays ``raw`` unless they differ from ``cut``."""
-    return Group(parts, lambda output: raw if output.raw == cut else output.raw)
-
-
-def split_run(pieces: Sequence[XmlPiece]) -> Iterator[tuple[Sequence[XmlPiece], Run]]:
+def split_run(run: XmlPiece) -> Iterator[tuple[XmlPiece, Run]]:
     """Yield each child of a run but its properties, and a run that holds that child alone.
 
     If the child is not text, the run is an empty element.
     """
-    before, after, properties = pieces[0].raw, pieces[-1].raw, ""
-    for first, last in find_children(pieces, 0, len(pieces)):
-        inner = pieces[first:last]
-        if inner[0].name == "rPr":
-            before += join_raw(inner)
-            properties = read_properties(inner)
-        elif inner[0].name == "t":
-            yield inner, _make_run(inner, before, after, properties)
-        elif inner[0].role is not Role.TEXT:
-            raw = before + join_raw(inner) + after
-            yield inner, Run(Role.EMPTY, raw, before=before, after=after, properties=properties)
+    before, after, properties = run.raw, run.end, ""
+    for child in run.children:
+        if child.name == "rPr":
+            before += child.whole
+            properties = read_properties(child)
+        elif child.name == "t":
+            yield child, _make_run(child, before, after, properties)
+        elif child.role is not Role.TEXT:
+            raw = before + child.whole + after
+            yield child, Run(Role.EMPTY, raw, before=before, after=after, properties=properties)
 
 
-def _make_run(inner: Sequence[XmlPiece], before: str, after: str, properties: str) -> Run:
+def _make_run(text: XmlPiece, before: str, after: str, properties: str) -> Run:
     """Return a run of an element of text."""
-    is_full = len(inner) > 1
+    is_full = text.role is Role.OPEN
     return Run(
-        *(Role.TEXT, before + join_raw(inner) + after, "".join([piece.text for piece in inner])),
-        before=before + (inner[0].raw if is_full else ""),
-        after=(inner[-1].raw if is_full else "") + after,
+        *(Role.TEXT, before + text.whole + after, join_text([text])),
+        before=before + (text.raw if is_full else ""),
+        after=text.end + after,
         properties=properties,
     )
 
 
-def read_properties(pieces: Sequence[XmlPiece]) -> str:
+def read_properties(element: XmlPiece) -> str:
     """Return the element of properties without what does not change looks; empty if that is all."""
-    tag = pieces[0].raw
+    tag = element.raw
     for name in INVISIBLE:
         tag = set_attribute(tag, name, None)
-    children = [
-        join_raw(pieces[first:last])
-        for first, last in find_children(pieces, 0, len(pieces))
-        if pieces[first].name not in INVISIBLE
-    ]
+    visible = join_whole([child for child in element.children if child.name not in INVISIBLE])
     is_plain = not re.search(r"\s", tag.rstrip("/> \t\r\n"))
-    if is_plain and not "".join(children).strip():
-        return ""
-    return "".join([tag, *children, *[piece.raw for piece in pieces[1:][-1:]]])
+    return "" if is_plain and not visible.strip() else f"{tag}{visible}{element.end}"
 
 
 def make_run_parts(
@@ -235,7 +213,7 @@ SLIDE = ("pPr", "br", "endParaRPr")
 """Elements of a paragraph beside runs that end a sentence, or stand before and after all."""
 
 
-def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
+def read_presentation(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
     """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures.
 
     Raises:
@@ -244,10 +222,9 @@ def read_presentation(data: bytes, _: LanguageCodes | None = None) -> FileDocume
     return read_archived(data, read_archive(data, PRESENTATION), _read_slide)
 
 
-def _read_slide(_: str, text: str) -> TextDocument:
+def _read_slide(_: str, text: str) -> Iterator[Part]:
     read = partial(read_runs, kept=SLIDE)
-    pieces = scan_xml(text)
-    return TextDocument(read_elements(pieces, lambda tag: tag.name == "p", read, described="cNvPr"))
+    return read_elements(scan_xml(text), lambda tag: tag.name == "p", read, described="cNvPr")
 
 
 WORKBOOK = ArchiveKind(
@@ -283,7 +260,7 @@ CELL = ("rPh", "phoneticPr")
 """Phonetic elements of a cell, beside its runs."""
 
 
-def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
+def read_workbook(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
     """Read a workbook: texts of cells are translated; numbers and formulas stay.
 
     Texts that name columns of tables stay, and so do those that formulas, lists of choices,
@@ -304,7 +281,9 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
     read = {name: content for name, content in files.items() if STRINGS.fullmatch(name)}
     if formulas:
         read[BOOK] = files[BOOK]
-    return read_archived(data, read, partial(_read_sheet, compared=compared, columns=columns))
+    untranslated = Untranslated()
+    read_cell = partial(_read_cell, compared=compared, columns=columns, untranslated=untranslated)
+    return read_archived(data, read, partial(_read_sheet, read=read_cell), untranslated)
 
 
 def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
@@ -322,24 +301,28 @@ def _fold(text: str) -> str:
 
 
 def _read_sheet(
-    name: str, text: str, *, compared: Container[str], columns: Container[str]
-) -> TextDocument:
+    name: str, text: str, *, read: Callable[[Sequence[XmlPiece]], Iterator[Part]]
+) -> Iterable[Part]:
     if name == BOOK:
-        return TextDocument([_request_calculation(text)])
-    untranslated = Untranslated()
+        return [_request_calculation(text)]
+    return read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read)
 
-    def read(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-        """Yield the parts of the text of a cell."""
-        content = "".join([piece.text for piece in pieces])
-        is_compared = _fold(content) in compared and any(map(str.isalpha, content))
-        if content in columns or is_compared:
-            untranslated[Reason.COMPARED] += content not in columns
-            yield join_raw(pieces)
-        else:
-            yield from read_runs(pieces, CELL, is_cell=True)
 
-    parts = read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read)
-    return TextDocument(parts, untranslated)
+def _read_cell(
+    pieces: Sequence[XmlPiece],
+    *,
+    compared: Container[str],
+    columns: Container[str],
+    untranslated: Untranslated,
+) -> Iterator[Part]:
+    """Yield the parts of the text of a cell."""
+    content = join_text(pieces)
+    is_compared = _fold(content) in compared and any(map(str.isalpha, content))
+    if content in columns or is_compared:
+        untranslated[Reason.COMPARED] += content not in columns
+        yield join_whole(pieces)
+    else:
+        yield from read_runs(pieces, CELL, is_cell=True)
 
 
 def _request_calculation(book: str) -> str:

@@ -7,23 +7,22 @@ book, pages, titles and tables of contents.
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
-from nmt_core.documents.document import FileDocument, TextDocument
-from nmt_core.documents.html import read_html
-from nmt_core.documents.segments import Part, Piece, Role, join_raw, make_parts
+from nmt_core.documents.document import Document, LanguageMarks
+from nmt_core.documents.html import split_html
+from nmt_core.documents.segments import Part, Piece, Role, make_parts
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
     escape_xml,
-    find_end,
+    join_text,
     read_elements,
     read_embedded,
     scan_xml,
 )
-from nmt_core.text.language_codes import LanguageCodes, pick_code
+from nmt_core.text.language_codes import LanguageCodes
 
 TEXT = ArchiveKind(
     "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
@@ -54,17 +53,14 @@ TITLES, LANGUAGE = ("title", "description"), "language"
 """The file that says what is in the book, and its elements."""
 
 
-def read_open_document(data: bytes, _: LanguageCodes | None = None) -> FileDocument:
+def read_open_document(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
     """Read a text.
 
     Raises:
         DocumentError: see :func:`read_archive`.
     """
-    return read_archived(
-        data,
-        read_archive(data, TEXT),
-        lambda _, text: TextDocument(_read_paragraphs(scan_xml(text))),
-    )
+    files = read_archive(data, TEXT)
+    return read_archived(data, files, lambda _, text: _read_paragraphs(scan_xml(text)))
 
 
 def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Part]:
@@ -84,31 +80,27 @@ def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
 
 def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
     """Yield the pieces of a paragraph; notes and frames are points that hold others."""
-    at = 0
-    while at < len(pieces):
-        piece, end = pieces[at], at + 1
-        is_ours = piece.prefix == PREFIX
-        if piece.role in {Role.TEXT, Role.CLOSE} or (
-            is_ours and piece.name in PAIRS and piece.role is Role.OPEN
-        ):
+    for piece in pieces:
+        name = piece.name if piece.prefix == PREFIX else ""
+        if piece.role is Role.TEXT:
             yield piece
-        elif is_ours and piece.name in BREAKS:
-            yield Piece(Role.BLOCK, piece.raw)
-        elif is_ours and (side := RANGE.fullmatch(piece.name)):
-            end = find_end(pieces, at)
-            name = " ".join([side["kind"], *(piece.attributes.get(name, "") for name in NAMES)])
+        elif name in PAIRS and piece.role is Role.OPEN:
+            yield Piece(Role.OPEN, piece.raw, name=name)
+            yield from _read_inline(piece.children, depth)
+            yield Piece(Role.CLOSE, piece.end, name=name)
+        elif name in BREAKS:
+            yield Piece(Role.BLOCK, piece.whole)
+        elif side := RANGE.fullmatch(name):
+            key = " ".join([side["kind"], *(piece.attributes.get(name, "") for name in NAMES)])
             role = Role.OPEN if side["side"] == "start" else Role.CLOSE
-            yield Piece(role, join_raw(pieces[at:end]), name=name)
+            yield Piece(role, piece.whole, name=key)
         else:
-            end = find_end(pieces, at)
-            inner = pieces[at:end]
-            is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, inner))
-            parts = [*_read_paragraphs(inner, depth + 1)] if is_read else []
-            yield Piece(Role.EMPTY, join_raw(inner), parts=parts)
-        at = end
+            is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, piece.walk()))
+            parts = [*_read_paragraphs([piece], depth + 1)] if is_read else []
+            yield Piece(Role.EMPTY, piece.whole, parts=parts)
 
 
-def read_book(data: bytes, codes: LanguageCodes | None) -> FileDocument:
+def read_book(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a book; the target takes the place of the source among its languages.
 
     Raises:
@@ -118,19 +110,20 @@ def read_book(data: bytes, codes: LanguageCodes | None) -> FileDocument:
     hidden = files.pop(ENCRYPTION, b"")
     if any(name.rpartition("/")[2].encode() in hidden for name in files):
         raise DocumentError("this book is encrypted; give one without digital rights management")
-    return read_archived(data, files, partial(_read_book_file, codes=codes))
+    marks = LanguageMarks(codes)
+    return read_archived(data, files, partial(_read_book_file, marks=marks), marks.untranslated)
 
 
-def _read_book_file(name: str, text: str, *, codes: LanguageCodes | None) -> TextDocument:
+def _read_book_file(name: str, text: str, *, marks: LanguageMarks) -> Iterator[Part]:
     if not name.lower().endswith(PACKAGE):
-        return read_html(text, codes)  # a table of contents, too, which may have a document type
+        return split_html(text, marks)  # a table of contents, too, which may have a document type
     pieces = scan_xml(text)
-    for tag, inner in pairwise(pieces):
-        is_language = tag.role is Role.OPEN and tag.name == LANGUAGE
-        if codes and is_language and pick_code([inner.text], codes[0]) is not None:
-            inner.raw = codes[1]
-    return TextDocument(
-        read_elements(
-            pieces, lambda tag: tag.name in TITLES, lambda inner: iter([read_embedded(inner)])
-        )
-    )
+    for element in (each for piece in pieces for each in piece.walk()):
+        if marks.codes and element.name == LANGUAGE and marks.is_source(join_text([element])):
+            element.children[0].raw = marks.codes[1]
+    return read_elements(pieces, lambda tag: tag.name in TITLES, _read_title)
+
+
+def _read_title(pieces: Sequence[XmlPiece]) -> list[Part]:
+    inner = [piece if piece.is_text else Piece(Role.EMPTY, piece.whole) for piece in pieces]
+    return [read_embedded(inner)]

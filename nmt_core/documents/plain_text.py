@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nmt_core.documents.document import TextDocument
+from nmt_core.documents.document import Document, make_document
 from nmt_core.documents.segments import BREAK, Piece, Role, Written, make_parts, write_plainly
 
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -38,9 +38,9 @@ class _Line(NamedTuple):
     """White space and the line end."""
 
 
-def read_plain_text(text: str) -> TextDocument:
+def read_plain_text(text: str) -> Document[str]:
     """Read plain text; translated, it has as many line ends, in the same order."""
-    return TextDocument(make_parts([*parse_plain_text(text)], write_plainly))
+    return make_document(make_parts([*parse_plain_text(text)], write_plainly))
 
 
 def parse_plain_text(text: str) -> Iterator[Piece]:
@@ -168,15 +168,15 @@ NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
 """Replacements of signs that could begin markup: SubRip has no way to escape them."""
 
 
-def read_subtitles(text: str) -> TextDocument:
+def read_subtitles(text: str) -> Document[str]:
     """Read subtitles."""
     pieces = list(_parse(text))
     if not text.startswith(WEBVTT):
-        return TextDocument(make_parts(pieces, _escape))
+        return make_document(make_parts(pieces, _escape))
     for piece in pieces:
         if piece.role is Role.TEXT:
             piece.text = html.unescape(piece.raw)
-    return TextDocument(make_parts(pieces, _escape_webvtt))
+    return make_document(make_parts(pieces, _escape_webvtt))
 
 
 def _escape(_: str, written: Sequence[Written]) -> list[str]:

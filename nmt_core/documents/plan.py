@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from nmt_core.documents.document import Document, Result_co
+from nmt_core.documents.document import Document, Result
 from nmt_core.documents.placement import Sentence, flatten, place_tags
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
 from nmt_core.documents.segments import HARD_BREAK, InlineTag, Item, Passage
@@ -161,8 +161,8 @@ class Plan:
         }
 
     def write(
-        self, document: Document[Result_co], translated: Sequence[Translated], review_below: float
-    ) -> Result_co:
+        self, document: Document[Result], translated: Sequence[Translated], review_below: float
+    ) -> Result:
         """Return the document of these passages translated; it is written at most once."""
         return document.write(self.place(translated), self.find_doubtful(translated, review_below))
 
@@ -203,7 +203,7 @@ class DocumentTranslator:
         source = self.segmenter.language
         return (source, self.target) if source and self.target else None
 
-    def translate(self, document: Document[Result_co]) -> Result_co:
+    def translate(self, document: Document[Result]) -> Result:
         """Return a document translated."""
         plan, translations = self.translate_passages(document.passages)
         return plan.write(document, translations, self.review_below)

@@ -146,7 +146,7 @@ class Segment:
         """Return the written translation."""
         outputs = [piece.write(translations) for piece in self.pieces]
         source = _join(outputs)
-        items = translations[self]
+        items, _ = translations[self]
         if tuple(items) == self.passage.items:
             return source
         written, raw = [], []
@@ -202,22 +202,22 @@ class Segment:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Parts that are written together, after which a function has the last word."""
+    """Parts that a function writes together."""
 
     parts: "Sequence[Part]"
-    finish: Callable[[Output], str]
-    """Takes the written parts; returns what to write in their place."""
+    finish: Callable[["Translations"], str]
 
     def write(self, translations: "Translations") -> Output:
-        """Return the finished parts."""
-        text = self.finish(write_parts(self.parts, translations))
+        """Return the written parts."""
+        text = self.finish(translations)
         return Output(text, text)
 
 
 Part = str | Piece | Segment | Group
 """A part of a document that is kept or translated."""
 
-Translations = Mapping[Segment, Sequence[Item]]
+Translations = Mapping[Segment, tuple[Sequence[Item], bool]]
+"""The translation of each segment, and whether a person must review it."""
 
 
 def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:

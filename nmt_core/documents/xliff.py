@@ -7,26 +7,24 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import LanguageMarks, TextDocument, decode_declared
+from nmt_core.documents.document import Document, LanguageMarks, Reason, decode_declared
 from nmt_core.documents.html import COMMENT
 from nmt_core.documents.messages import (
     CHOICE,
-    Unit,
-    UnitFile,
-    UnitTranslation,
     check_language,
     check_length,
-    leave_message,
+    make_file,
+    make_unit,
 )
-from nmt_core.documents.segments import Piece, Role, join_raw
+from nmt_core.documents.segments import Part, Piece, Role
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    find_children,
-    find_end,
+    join_text,
+    join_whole,
     read_embedded,
     scan_xml,
     set_attribute,
@@ -87,7 +85,7 @@ ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
 """The id that Angular gives to an ``x`` in the place of a tag."""
 
 
-def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
+def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file; segments that are translated, approved, or not to be translated stay.
 
     So does text that is marked as another language than the source.
@@ -101,11 +99,12 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> UnitFile:
     version = VERSIONS.get(root.attributes.get("version", "")[:1])
     if root.name != "xliff" or version is None:
         raise DocumentError("this document is not XLIFF 1 or 2; export it anew as .xlf")
-    for piece in pieces:
-        if piece.name == version.languages and piece.role is not Role.CLOSE and codes:
+    for piece in root.walk():
+        if piece.name == version.languages and codes:
             _check_languages(piece, version, codes)
-    marks = LanguageMarks(codes)
-    return UnitFile([*_read_units(pieces, version, marks)], file.encode, marks.untranslated)
+    reader = _Reader(version, LanguageMarks(codes))
+    parts = reader.read_units(pieces, {}, is_translated=True)
+    return make_file(parts, file.encode, reader.marks.untranslated)
 
 
 def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> None:
@@ -129,149 +128,148 @@ def _limit(tag: XmlPiece, outer: Mapping[bool, int]) -> dict[bool, int]:
     return limits
 
 
-def _read_units(
-    pieces: Sequence[XmlPiece], version: _Version, marks: LanguageMarks
-) -> Iterator[str | Unit]:
-    """Yield units to translate, and all that stands between them."""
-    at = 0
-    around: list[tuple[bool, Mapping[bool, int]]] = [(True, {})]  # is to be translated; limits
-    while at < len(pieces):
-        piece, end = pieces[at], at + 1
-        if piece.role is Role.OPEN:
-            wish = piece.attributes.get("translate")
-            is_translated = around[-1][0] if wish is None else wish != "no"
-            limits = _limit(piece, around[-1][1])
-            if piece.name == version.unit:
-                end = find_end(pieces, at)
-                segment = _Segment.find(pieces[at:end], version, limits)
-                if is_translated and segment is not None and segment.needs_translation:
-                    yield segment.make_unit(marks)
-                    at = end
-                    continue
-            else:
-                around.append((is_translated, limits))
-        elif piece.role is Role.CLOSE:
-            around.pop()
-        yield join_raw(pieces[at:end])
-        at = end
-
-
 @dataclass(frozen=True)
 class _Segment:
     """An element with a source and its target."""
 
-    pieces: Sequence[XmlPiece]
-    """Of the element."""
+    element: XmlPiece
     version: _Version
-    source: tuple[int, int]
-    """Begin and end of the source: the one cut into segments, if the unit has one."""
-    target: tuple[int, int] | None
     limits: Mapping[bool, int]
     """Maximum sizes of the translation, in characters (False) and bytes (True)."""
 
-    @classmethod
-    def find(
-        cls, pieces: Sequence[XmlPiece], version: _Version, limits: Mapping[bool, int]
-    ) -> "_Segment | None":
-        """Return the segment of an element; None if it lacks a source."""
-        children = {
-            pieces[first].name: (first, last)
-            for first, last in find_children(pieces, 0, len(pieces))
-        }
-        source = children.get("seg-source") or children.get("source")
-        return cls(pieces, version, source, children.get("target"), limits) if source else None
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each child by its name."""
+        return {child.name: place for place, child in enumerate(self.element.children)}
+
+    @property
+    def source(self) -> int | None:
+        """The place of the source: the one cut into segments, if the unit has one."""
+        return self.places.get("seg-source", self.places.get("source"))
+
+    @property
+    def target(self) -> XmlPiece | None:
+        """The target, if there is one."""
+        return self.element.children[self.places["target"]] if "target" in self.places else None
 
     @property
     def needs_translation(self) -> bool:
         """Tell whether it has no translation that somebody has approved."""
-        given = self.pieces[0].attributes
-        first, last = self.target or (0, 1)
+        given, target = self.element.attributes, self.target
         state = given.get("state")
-        if self.target:
-            state = self.pieces[first].attributes.get("state") or state
+        if target:
+            state = target.attributes.get("state") or state
         if given.get("approved") == "yes" or state in APPROVED:
             return False
-        inner = self.pieces[first + 1 : last - 1]
+        inner = [each for child in target.children for each in child.walk()] if target else []
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
         return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
 
     def is_too_long(self, target: str) -> bool:
         """Tell whether a target exceeds a limit."""
-        pieces = scan_xml(f"<a>{target}</a>") if self.limits else ()
-        text = "".join([piece.text for piece in pieces])
+        text = join_text(scan_xml(f"<a>{target}</a>")) if self.limits else ""
         sizes = {True: len(text.encode()), False: len(text)}
         return any(sizes[unit] > limit for unit, limit in self.limits.items())
 
-    def make_unit(self, marks: LanguageMarks) -> str | Unit:
+    def write(self, texts: Sequence[str], *, is_doubtful: bool) -> str:
+        """Return the element with a target and its state."""
+        assert self.source is not None
+        children, [text] = self.element.children, texts
+        source, target = children[self.source], self.target
+        is_doubtful = is_doubtful or self.is_too_long(text)
+        name = f"{source.prefix}target"
+        if target is None:
+            start = end = self.source + 1
+            before = children[self.source - 1].raw if self.source else ""
+            space, tag = (before if not before.strip() else ""), f"<{name}>"
+        else:
+            start, end = self.places["target"], self.places["target"] + 1
+            space, tag = "", target.raw
+            if target.role is Role.EMPTY:
+                tag = tag.removesuffix("/>").rstrip() + ">"
+        head = self.element.raw
+        if self.version is VERSIONS["1"]:
+            state = "needs-review-translation" if is_doubtful else "translated"
+            tag = set_attribute(tag, "state", state)
+        else:
+            head = set_attribute(head, "state", "initial" if is_doubtful else "translated")
+            head = set_attribute(head, "subState", DOUBTFUL if is_doubtful else None)
+        kept = join_whole(children[:start]), join_whole(children[end:]) + self.element.end
+        return f"{head}{kept[0]}{space}{tag}{text}</{name}>{kept[1]}"
+
+
+class _Reader:
+    """Reads the segments of a file."""
+
+    def __init__(self, version: _Version, marks: LanguageMarks) -> None:
+        self.version, self.marks = version, marks
+
+    def read_units(
+        self, pieces: Sequence[XmlPiece], limits: Mapping[bool, int], *, is_translated: bool
+    ) -> Iterator[Part]:
+        """Yield units to translate, and all that stands between them.
+
+        Args:
+            pieces: of the file, or of an element.
+            limits: maximum sizes that the elements around them set.
+            is_translated: whether the elements around them are to be translated.
+        """
+        for piece in pieces:
+            wish = piece.attributes.get("translate")
+            is_wanted = is_translated if wish is None else wish != "no"
+            own_limits = _limit(piece, limits)
+            if piece.role is not Role.OPEN:
+                yield piece.raw
+            elif piece.name != self.version.unit:
+                yield piece.raw
+                yield from self.read_units(piece.children, own_limits, is_translated=is_wanted)
+                yield piece.end
+            else:
+                segment = _Segment(piece, self.version, own_limits)
+                is_wanted = is_wanted and segment.source is not None and segment.needs_translation
+                yield self._read_segment(segment) if is_wanted else piece.whole
+
+    def _read_segment(self, segment: _Segment) -> Part:
         """Return the unit, or the text of one in another language; a long one is refused."""
-        first, last = self.source
-        raw, inner = join_raw(self.pieces), self.pieces[first + 1 : last - 1]
-        text = "".join([piece.text for piece in inner])
+        assert segment.source is not None
+        source, raw = segment.element.children[segment.source], segment.element.whole
+        text = join_text(source.children)
         check_length(raw)
-        if marks.is_other(self.pieces[first].attributes.get("xml:lang")):
-            marks.count(text)
+        if self.marks.is_other(source.attributes.get("xml:lang")):
+            self.marks.count(text)
             return raw
+        parts: list[Part] = [join_whole(source.children)]
         if CHOICE.search(text):
-            source = leave_message(join_raw(inner))
+            self.marks.untranslated[Reason.CHOICE] += 1
         else:
-            source = TextDocument([read_embedded([*_read_inline(inner, self.version, marks)])])
-        return Unit(raw, [source], partial(_write, self), is_bilingual=True)
+            parts = [read_embedded([*self._read_inline(source.children)])]
+        return make_unit(raw, [parts], segment.write, self.marks.untranslated, is_bilingual=True)
 
+    def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
+        """Yield the pieces of a source: text, pairs around text, and elements for code."""
+        for piece in pieces:
+            given, is_pair = piece.attributes, piece.name in self.version.pairs
+            is_other = is_pair and self.marks.is_other(given.get("xml:lang"))
+            is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
+            if piece.role is Role.TEXT:
+                yield piece
+            elif piece.role is Role.OPEN and is_pair and not (is_kept or is_other):
+                is_segment = given.get("mtype") == "seg"
+                yield Piece(Role.BLOCK if is_segment else Role.OPEN, piece.raw, name=piece.name)
+                yield from self._read_inline(piece.children)
+                yield Piece(Role.CLOSE, piece.end, name=piece.name)
+            else:
+                if is_other:
+                    self.marks.count(join_text([piece]))
+                yield self._read_code(piece)
 
-def _write(segment: _Segment, translation: UnitTranslation) -> str:
-    """Return the element with a target and its state."""
-    opening, *others = segment.pieces
-    source, [text] = segment.source, translation.texts
-    is_doubtful = translation.is_doubtful or segment.is_too_long(text)
-    name = f"{segment.pieces[source[0]].prefix}target"
-    space = ""
-    if segment.target is None:
-        before = segment.pieces[source[0] - 1].raw if source[0] > 1 else ""
-        space = before if not before.strip() else ""
-        start = end = source[1]
-        tag = f"<{name}>"
-    else:
-        start, end = segment.target
-        tag = segment.pieces[start].raw
-        if segment.pieces[start].role is Role.EMPTY:
-            tag = tag.removesuffix("/>").rstrip() + ">"
-    head = opening.raw
-    if segment.version is VERSIONS["1"]:
-        state = "needs-review-translation" if is_doubtful else "translated"
-        tag = set_attribute(tag, "state", state)
-    else:
-        head = set_attribute(head, "state", "initial" if is_doubtful else "translated")
-        head = set_attribute(head, "subState", DOUBTFUL if is_doubtful else None)
-    kept = join_raw(others[: start - 1]), join_raw(others[end - 1 :])
-    return f"{head}{kept[0]}{space}{tag}{text}</{name}>{kept[1]}"
-
-
-def _read_inline(
-    pieces: Sequence[XmlPiece], version: _Version, marks: LanguageMarks
-) -> Iterator[Piece]:
-    """Yield the pieces of a source: text, pairs around text, and elements for code."""
-    at = 0
-    while at < len(pieces):
-        piece, end = pieces[at], at + 1
-        given = piece.attributes
-        is_other = piece.name in version.pairs and marks.is_other(given.get("xml:lang"))
-        is_kept = given.get("translate") == "no" or given.get("mtype") == "protected" or is_other
-        if piece.role is Role.TEXT:
-            yield piece
-        elif piece.role is Role.CLOSE:
-            yield Piece(Role.CLOSE, piece.raw, name=piece.name)
-        elif piece.role is Role.OPEN and piece.name in version.pairs and not is_kept:
-            role = Role.BLOCK if given.get("mtype") == "seg" else Role.OPEN
-            yield Piece(role, piece.raw, name=piece.name)
-        else:
-            end = find_end(pieces, at)
-            if is_other:
-                marks.count("".join([each.text for each in pieces[at:end]]))
-            number = given.get("startRef") or given.get("rid") or given.get("id") or ""
-            role = Role.OPEN if piece.name in version.begins else Role.EMPTY
-            role = Role.CLOSE if piece.name in version.ends else role
-            if piece.name == "x" and (tag := ANGULAR.fullmatch(number)):
-                number = tag["name"]
-                role = Role.OPEN if tag["end"] == "START" else Role.CLOSE
-            yield Piece(role, join_raw(pieces[at:end]), name=f"code {number}")
-        at = end
+    def _read_code(self, piece: XmlPiece) -> Piece:
+        """Return an element for code: an empty tag, or one side of a pair."""
+        given, version = piece.attributes, self.version
+        number = given.get("startRef") or given.get("rid") or given.get("id") or ""
+        role = Role.OPEN if piece.name in version.begins else Role.EMPTY
+        role = Role.CLOSE if piece.name in version.ends else role
+        if piece.name == "x" and (tag := ANGULAR.fullmatch(number)):
+            number = tag["name"]
+            role = Role.OPEN if tag["end"] == "START" else Role.CLOSE
+        return Piece(role, piece.whole, name=f"code {number}")

@@ -6,7 +6,7 @@ which could define entities, is refused.
 
 import html
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from xml.parsers import expat
@@ -16,13 +16,14 @@ from nmt_core.documents.html import COMMENT, MOST_TAGS, escape_value, read_value
 from nmt_core.documents.messages import escape_as_source, split_tags
 from nmt_core.documents.segments import (
     Group,
-    Output,
     Part,
     Piece,
     Role,
+    Translations,
     Written,
     join_raw,
     make_parts,
+    write_parts,
 )
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,12 +42,40 @@ DEEPEST_NOTE = 10
 
 @dataclass
 class XmlPiece(Piece):
-    """A tag, a text, or something else of a file; the name is without its prefix."""
+    """An element, a text, or something else of a file.
+
+    The name of an element is without its prefix, its role is OPEN or, without content, EMPTY, and
+    ``raw`` is its opening tag.
+    """
 
     attributes: Mapping[str, str] = field(default_factory=dict)
     """By their names as they are written."""
     prefix: str = ""
     """Of the name, with its colon."""
+    children: "list[XmlPiece]" = field(default_factory=list)
+    end: str = ""
+    """The closing tag."""
+
+    @property
+    def whole(self) -> str:
+        """The element as it was written, with its content."""
+        return self.raw + join_whole(self.children) + self.end
+
+    def walk(self) -> "Iterator[XmlPiece]":
+        """Yield this and all that it holds, in order."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def join_whole(pieces: Iterable[XmlPiece]) -> str:
+    """Return pieces as they were written."""
+    return "".join([piece.whole for piece in pieces])
+
+
+def join_text(pieces: Iterable[XmlPiece]) -> str:
+    """Return the text of pieces and of all that they hold."""
+    return "".join([each.text for piece in pieces for each in piece.walk()])
 
 
 def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
@@ -75,10 +104,23 @@ def read_embedded(pieces: Sequence[Piece]) -> Group:
     write = _write_cdata if CDATA in texts else write_xml
     inner: list[Piece] = []
     for piece in pieces:
-        parts = split_tags(piece.text) if piece.role is Role.TEXT else ()
-        inner += [replace(part, raw=write(part.raw), plain=part.raw) for part in parts] or [piece]
-    segments = make_parts(inner, partial(_escape_embedded, write=write))
-    return Group([*segments], partial(_join_sections, raw=raw, cut=join_raw(inner)))
+        cut = split_tags(piece.text) if piece.role is Role.TEXT else ()
+        inner += [replace(each, raw=write(each.raw), plain=each.raw) for each in cut] or [piece]
+    parts = [*make_parts(inner, partial(_escape_embedded, write=write))]
+    return keep_unchanged(parts, raw, join_raw(inner), partial(ADJACENT.sub, ""))
+
+
+def keep_unchanged(
+    parts: Sequence[Part], raw: str, cut: str, finish: Callable[[str], str] = str
+) -> Group:
+    """Return parts that stay ``raw`` unless they differ from ``cut``, and are finished then."""
+
+    def write(translations: Translations) -> str:
+        """Return the parts as they are written."""
+        written = write_parts(parts, translations).raw
+        return raw if written == cut else finish(written)
+
+    return Group(parts, write)
 
 
 def _escape_embedded(
@@ -87,11 +129,6 @@ def _escape_embedded(
     """Write a translation with the text escaped as in its source, and for XML."""
     escaped = escape_as_source(raw, written)
     return [text if part.tag else write(text) for text, part in zip(escaped, written, strict=True)]
-
-
-def _join_sections(output: Output, *, raw: str, cut: str) -> str:
-    """Return a content with adjacent CDATA sections as one; unchanged, it is as it was."""
-    return raw if output.raw == cut else ADJACENT.sub("", output.raw)
 
 
 def set_attribute(tag: str, name: str, value: str | None) -> str:
@@ -166,65 +203,49 @@ def scan_xml(text: str) -> list[XmlPiece]:
     data = text.encode()
     noted = _Scanner(data).pieces
     ends = [*(start for start, _ in noted[1:]), len(data)]
-    pieces: list[XmlPiece] = []
+    contents: list[list[XmlPiece]] = [[]]  # of the file, and of each open element
     for (start, piece), end in zip(noted, ends, strict=True):
         piece.raw = data[start:end].decode()
-        if not piece.raw:  # the end of an empty element
-            pieces[-1].role = Role.EMPTY
-        else:
-            pieces.append(piece)
-    return pieces
-
-
-def find_end(pieces: Sequence[XmlPiece], first: int) -> int:
-    """Return the number of the piece after an element, or another piece, that begins at one."""
-    depth = 0
-    for number in range(first, len(pieces)):
-        depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(pieces[number].role, 0)
-        if depth <= 0:
-            return number + 1
-    return len(pieces)
-
-
-def find_children(pieces: Sequence[XmlPiece], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield where each child of an element begins and ends; texts are children, too."""
-    at = first + 1
-    while at < last - 1:
-        end = find_end(pieces, at)
-        yield at, end
-        at = end
+        if piece.role is not Role.CLOSE:
+            contents[-1].append(piece)
+            if piece.role is Role.OPEN:
+                contents.append(piece.children)
+            continue
+        contents.pop()
+        element = contents[-1][-1]
+        element.end = piece.raw
+        if not piece.raw:  # it was written as an empty one
+            element.role = Role.EMPTY
+    return contents[0]
 
 
 def read_elements(
     pieces: Sequence[XmlPiece],
     is_wanted: Callable[[XmlPiece], bool],
-    read: Callable[[Sequence[XmlPiece]], Iterator[Part]],
+    read: Callable[[Sequence[XmlPiece]], Iterable[Part]],
     kept: Container[str] = (),
     described: str = "",
 ) -> Iterator[Part]:
     """Yield the parts of a file: of elements what is read of their content, and all else.
 
     Args:
-        pieces: of whole elements.
+        pieces: of the file, or of an element.
         is_wanted: tells by its tag whether an element is read.
         read: reads its content.
         kept: names of elements in which none is read.
         described: the name of elements that describe a picture in their attributes.
     """
-    at = 0
-    while at < len(pieces):
-        piece = pieces[at]
-        is_kept = piece.role is Role.OPEN and piece.name in kept
-        if is_kept or (piece.role is Role.OPEN and is_wanted(piece)):
-            end = find_end(pieces, at)
-            yield piece.raw
-            inner = pieces[at + 1 : end - 1]
-            yield from [join_raw(inner)] if is_kept else read(inner)
-            yield pieces[end - 1].raw
-            at = end
+    for piece in pieces:
+        yield from _read_descriptions(piece) if piece.name == described else [piece.raw]
+        if piece.role is not Role.OPEN:
+            continue
+        if piece.name in kept:
+            yield join_whole(piece.children)
+        elif is_wanted(piece):
+            yield from read(piece.children)
         else:
-            yield from _read_descriptions(piece) if piece.name == described else [piece.raw]
-            at += 1
+            yield from read_elements(piece.children, is_wanted, read, kept, described)
+        yield piece.end
 
 
 def _read_descriptions(tag: XmlPiece) -> Iterator[Part]:

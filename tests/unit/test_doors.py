@@ -83,7 +83,7 @@ from nmt_core.corpora.parallel_text import Text
 def test_a_format(offer):
     imports = """
 from nmt_core.documents.formats import Format
-from nmt_core.documents.document import TextDocument
+from nmt_core.documents.document import make_document
 from nmt_core.documents.segments import (Piece, Role, make_parts, write_plainly)
 """
     offer(imports, Format, name="captions", formats={"captions": "CAPTIONS"})

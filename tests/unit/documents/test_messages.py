@@ -2,16 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nmt_core.documents.document import Untranslated, make_document
 from nmt_core.documents.messages import find_placeholders, has_same_placeholders, read_message
 from nmt_core.documents.segments import InlineTag, Role
 from tests.support.echoes import keep, shout, show_passages
+
+
+def read(text):
+    untranslated = Untranslated()
+    return make_document(read_message(text, untranslated), untranslated)
+
 
 CHOICE = "{n, plural, =0 {none} one {One file} other {{n} files}}"
 
 
 @given(st.one_of(st.text("{}',# npluraosetc=1<&>;/-!"), st.text()))
 def test_unchanged_message_stays(text):
-    assert keep(read_message(text)) == text
+    assert keep(read(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -26,14 +33,14 @@ def test_unchanged_message_stays(text):
     ],
 )
 def test_tags_are_markup(text, passages):
-    assert show_passages(read_message(text)) == passages
+    assert show_passages(read(text)) == passages
 
 
 @pytest.mark.parametrize(
     "text", [CHOICE, f"You have {CHOICE}", "{x , select,}", "{a,selectordinal,x"]
 )
 def test_choice_stays_and_is_counted(text):
-    message = read_message(text)
+    message = read(text)
 
     assert shout(message) == text
     assert message.untranslated.total() == 1
@@ -55,14 +62,14 @@ def test_choice_stays_and_is_counted(text):
     ],
 )
 def test_translation_is_escaped_as_its_source(text, shouted):
-    assert shout(read_message(text)) == shouted
+    assert shout(read(text)) == shouted
 
 
 @pytest.mark.parametrize("bit", ["<code>", "<!--", "<b ", "<b>", "</b>", "&a"])
 def test_long_message_takes_no_time(bit):
     text = bit * (99_000 // len(bit))
 
-    assert keep(read_message(text)) == text
+    assert keep(read(text)) == text
 
 
 NAMED = "%1 %L2 %n %1% %name% :name $NAME$ @:key.a @.lower:(key) {{{a}}} $t(key,{x:1}) <%=@a%>"
