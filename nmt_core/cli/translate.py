@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import (
     format_breaches,
@@ -37,7 +38,6 @@ from nmt_core.documents.formats import (
     refuse_unwritable,
     translate_data,
     translate_file,
-    write_document,
 )
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
@@ -257,7 +257,8 @@ def translate_stream(
     data = stream.read(MOST_DOCUMENT_BYTES + 1)
     translated = translate_data(data, kind, translator, encoding)
     if output:
-        write_document(output, translated.data, force=force)
+        with files.whole_file(output) as part:
+            part.write_bytes(translated.data)
     else:
         sys.stdout.buffer.write(translated.data)
         sys.stdout.buffer.flush()
@@ -269,6 +270,6 @@ def report_document(name: str, document: TranslatedDocument, review_below: float
     for reason, count in (+document.untranslated).items():
         texts = f"{count:,} text{'s' * (count > 1)}"
         typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)
-    translations = dict(enumerate((each.translated for each in document.segments), start=1))
+    translations = dict(enumerate((translated for _, translated in document.segments), start=1))
     for report in report_doubts(translations, review_below):
         typer.echo(f"{name}: {report}", err=True)

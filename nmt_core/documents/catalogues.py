@@ -51,11 +51,7 @@ class _Plurals(NamedTuple):
 
 
 def read_po_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay.
-
-    Raises:
-        DocumentError: if it is damaged, in another language, or has too long a message.
-    """
+    """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay."""
     file = parse_po(data, "this document", DocumentError)
     plurals = _Plurals()
     for message in file.messages:
@@ -174,11 +170,7 @@ def _write_string(before: str, text: str, end: str) -> str:
 
 
 def read_json_strings(data: bytes, _: LanguageCodes | None) -> Document[bytes]:
-    """Read a file of strings, which does not name its language.
-
-    Raises:
-        DocumentError: if it is not JSON, or has too long a string.
-    """
+    """Read a file of strings, which does not name its language."""
     return _read_json(data, _read_value)
 
 
@@ -186,9 +178,6 @@ def read_arb(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file of Flutter's strings; values of keys with an ``@`` stay as they are.
 
     The target takes the place of the source in ``@@locale``.
-
-    Raises:
-        DocumentError: if it is not JSON, is in another language, or has too long a string.
     """
     return _read_json(data, partial(_read_resource, codes=codes))
 

@@ -18,10 +18,10 @@ from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
-    join_text,
     join_whole,
     keep_unchanged,
     read_elements,
+    read_text_of,
     scan_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
@@ -62,11 +62,7 @@ BLOCKS = frozenset({"p", "tbl", "sdt"})
 
 
 def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a document; text that is marked as another language than the source stays.
-
-    Raises:
-        DocumentError: see :func:`read_archive`.
-    """
+    """Read a document; text that is marked as another language than the source stays."""
     files = read_archive(data, WORD)
     marks = LanguageMarks(codes)
     document = read_archived(data, files, partial(_read_file, marks=marks), marks.untranslated)
@@ -195,7 +191,7 @@ class _Reader:
                     piece.raw,
                     parts=[piece.before, *nested, piece.after] if nested else (),
                     field=child.attributes.get(f"{PREFIX}fldCharType", ""),
-                    code=join_text(child.children) if name == "instrText" else "",
+                    code=read_text_of(child.children) if name == "instrText" else "",
                 )
 
     def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:

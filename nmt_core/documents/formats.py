@@ -169,19 +169,8 @@ def translate_data(
     document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
     plan, translations = translator.translate_passages(document.passages)
     written = plan.write(document, translations, translator.review_below)
-    segments = [*map(TranslatedSegment, plan.lines, translations)]
+    segments = [*zip(plan.lines, translations, strict=True)]
     return TranslatedDocument(None, written, document.untranslated, segments)
-
-
-def write_document(path: Path, data: bytes, *, force: bool = False) -> None:
-    """Write a document that appears whole or not at all.
-
-    Raises:
-        DocumentError: if the file exists and ``force`` is not given, or cannot be written.
-    """
-    refuse_unwritable(path, force=force)
-    with files.whole_file(path) as part:
-        part.write_bytes(data)
 
 
 def refuse_unwritable(path: Path, *, force: bool = False) -> None:
@@ -231,5 +220,6 @@ def translate_file(
         translated = translate_data(path.read_bytes(), kind, translator, encoding)
     except DocumentError as error:
         raise DocumentError(f"{path}: {error}") from None
-    write_document(out, translated.data, force=force)
+    with files.whole_file(out) as part:
+        part.write_bytes(translated.data)
     return translated._replace(path=out)

@@ -107,12 +107,7 @@ class Tag(Piece):
 
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file of HTML; see :func:`read_html`.
-
-    Raises:
-        DocumentError: if it is not in the encoding that it declares, or has more tags and texts
-            than :data:`MOST_TAGS`.
-    """
+    """Read a file of HTML; see :func:`read_html`."""
     page = decode_declared(data)
     return read_html(page.text, codes).encode_as(page.encode)
 
@@ -123,9 +118,6 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
     :data:`KEPT` or in another language are not translated. Attributes that people read are; those
     of :data:`LANGUAGE` name the target where they name the source.
-
-    Raises:
-        DocumentError: if it has more tags and texts than :data:`MOST_TAGS`.
     """
     marks = LanguageMarks(codes)
     return make_document(split_html(text, marks), marks.untranslated)

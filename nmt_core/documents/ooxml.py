@@ -25,10 +25,10 @@ from nmt_core.documents.segments import (
 )
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    join_text,
     join_whole,
     keep_unchanged,
     read_elements,
+    read_text_of,
     scan_xml,
     set_attribute,
     write_xml,
@@ -105,7 +105,7 @@ def _make_run(text: XmlPiece, before: str, after: str, properties: str) -> Run:
     """Return a run of an element of text."""
     is_full = text.role is Role.OPEN
     return Run(
-        *(Role.TEXT, before + text.whole + after, join_text([text])),
+        *(Role.TEXT, before + text.whole + after, read_text_of([text])),
         before=before + (text.raw if is_full else ""),
         after=text.end + after,
         properties=properties,
@@ -214,11 +214,7 @@ SLIDE = ("pPr", "br", "endParaRPr")
 
 
 def read_presentation(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures.
-
-    Raises:
-        DocumentError: see :func:`read_archive`.
-    """
+    """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures."""
     return read_archived(data, read_archive(data, PRESENTATION), _read_slide)
 
 
@@ -265,9 +261,6 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> Document[bytes
 
     Texts that name columns of tables stay, and so do those that formulas, lists of choices,
     conditions or filters name. Formulas are calculated anew when it is opened.
-
-    Raises:
-        DocumentError: see :func:`read_archive`.
     """
     files = read_archive(data, WORKBOOK)
     texts = {name: decode_declared(content).text for name, content in files.items()}
@@ -316,7 +309,7 @@ def _read_cell(
     untranslated: Untranslated,
 ) -> Iterator[Part]:
     """Yield the parts of the text of a cell."""
-    content = join_text(pieces)
+    content = read_text_of(pieces)
     is_compared = _fold(content) in compared and any(map(str.isalpha, content))
     if content in columns or is_compared:
         untranslated[Reason.COMPARED] += content not in columns

@@ -17,9 +17,9 @@ from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
     escape_xml,
-    join_text,
     read_elements,
     read_embedded,
+    read_text_of,
     scan_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
@@ -54,11 +54,7 @@ TITLES, LANGUAGE = ("title", "description"), "language"
 
 
 def read_open_document(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a text.
-
-    Raises:
-        DocumentError: see :func:`read_archive`.
-    """
+    """Read a text."""
     files = read_archive(data, TEXT)
     return read_archived(data, files, lambda _, text: _read_paragraphs(scan_xml(text)))
 
@@ -101,11 +97,7 @@ def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
 
 
 def read_book(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a book; the target takes the place of the source among its languages.
-
-    Raises:
-        DocumentError: see :func:`read_archive`.
-    """
+    """Read a book; the target takes the place of the source among its languages."""
     files = read_archive(data, BOOK)
     hidden = files.pop(ENCRYPTION, b"")
     if any(name.rpartition("/")[2].encode() in hidden for name in files):
@@ -119,7 +111,7 @@ def _read_book_file(name: str, text: str, *, marks: LanguageMarks) -> Iterator[P
         return split_html(text, marks)  # a table of contents, too, which may have a document type
     pieces = scan_xml(text)
     for element in (each for piece in pieces for each in piece.walk()):
-        if marks.codes and element.name == LANGUAGE and marks.is_source(join_text([element])):
+        if marks.codes and element.name == LANGUAGE and marks.is_source(read_text_of([element])):
             element.children[0].raw = marks.codes[1]
     return read_elements(pieces, lambda tag: tag.name in TITLES, _read_title)
 

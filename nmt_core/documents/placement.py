@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 from nmt_core.documents.segments import BREAK, InlineTag, Item, Passage, Role
 from nmt_core.text.sentences import space_sentences
@@ -24,14 +23,8 @@ from nmt_core.text.words import (
     find_words,
 )
 
-
-class Sentence(NamedTuple):
-    """A sentence of a passage, with its span and its translation."""
-
-    span: Span
-    line: str
-    """The sentence as the model received it."""
-    translated: Translated
+Sentence = tuple[Span, Translated]
+"""The span of a sentence in a passage, and its translation."""
 
 
 @dataclass
@@ -85,14 +78,14 @@ def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, .
     text, target, previous, last = passage.text, "", "", 0
     words = _Words()
     is_same = True
-    for sentence in sentences:
-        source = text[slice(*sentence.span)]
-        translation = _read_translation(source, sentence, breaks=passage.breaks)
+    for span, translated in sentences:
+        source = text[slice(*span)]
+        translation = _read_translation(source, translated, breaks=passage.breaks)
         is_same = is_same and translation == source
-        target += space_sentences(text, Span(last, sentence.span.start), previous)
-        words.sentences.append((sentence.span, Span(len(target), len(target) + len(translation))))
+        target += space_sentences(text, Span(last, span.start), previous)
+        words.sentences.append((span, Span(len(target), len(target) + len(translation))))
         target += translation
-        previous, last = translation, sentence.span.end
+        previous, last = translation, span.end
     if is_same:
         return passage.items
     target += text[last:]
@@ -111,10 +104,10 @@ def flatten(text: str) -> str:
     return " ".join(text.split())
 
 
-def _read_translation(source: str, sentence: Sentence, *, breaks: bool) -> str:
+def _read_translation(source: str, translated: Translated, *, breaks: bool) -> str:
     """Return the translation of a sentence with its line ends, or the source if it has none."""
-    translation = flatten(sentence.translated.text)
-    if translation in ("", sentence.line):
+    translation = flatten(translated.text)
+    if translation in ("", flatten(source)):
         return source
     if not breaks:
         return translation
@@ -174,7 +167,7 @@ def _link(
     words: _Words, text: str, target: str, sentences: Sequence[Sentence], cuts: Sequence[int]
 ) -> None:
     """Add the words of all sentences, cut at tags, with their links."""
-    for sentence, (src, tgt) in zip(sentences, words.sentences, strict=True):
+    for (_, translation), (src, tgt) in zip(sentences, words.sentences, strict=True):
         before, after = text[slice(*src)], target[slice(*tgt)]
         inner = [
             cut - src.start
@@ -183,7 +176,7 @@ def _link(
         source = find_words(before, inner)
         translated = find_words(after, carry_cuts(before, inner, after) if inner else ())
         first = len(words.source)
-        for link in align_words(before, source, sentence.translated, after, translated):
+        for link in align_words(before, source, translation, after, translated):
             if link != UNALIGNED:
                 words.linked[first + link].append(len(words.links))
             words.links.append(UNALIGNED if link == UNALIGNED else first + link)

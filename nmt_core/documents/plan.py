@@ -5,10 +5,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 from nmt_core.documents.document import Document, Result
-from nmt_core.documents.placement import Sentence, flatten, place_tags
+from nmt_core.documents.placement import flatten, place_tags
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
 from nmt_core.documents.segments import HARD_BREAK, InlineTag, Item, Passage
 from nmt_core.text.language_codes import LanguageCodes
@@ -17,9 +16,6 @@ from nmt_core.text.words import Span, Translated
 
 TOKEN_CHARACTERS = 20
 """Maximum characters of a token, about; longer text is not cut into tokens to be measured."""
-
-FEWEST_CHARACTERS = 3
-"""Characters of a token, about, if tokens are not known."""
 
 END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
 """The end of a number or a label before a sentence, as in ``: A title``."""
@@ -32,8 +28,8 @@ class Segmenter:
     language: str
     """Code of their language, such as ``de``, by which sentences are split."""
 
-    tokens: Callable[[str], Sequence[str]] | None = None
-    """Cuts a sentence into the tokens of the model; without it, lengths are estimated."""
+    tokens: Callable[[str], Sequence[str]] = str.split
+    """Cuts a sentence into the tokens of the model."""
 
     most_tokens: int = 128
     """Maximum tokens of a sentence; longer ones are cut. Models are trained on sentences, and
@@ -41,8 +37,6 @@ class Segmenter:
 
     def fits(self, text: str) -> bool:
         """Tell whether a text is short enough to be translated as one sentence."""
-        if self.tokens is None:
-            return len(text) <= self.most_tokens * FEWEST_CHARACTERS
         return (
             len(text) <= self.most_tokens * TOKEN_CHARACTERS
             and len(self.tokens(text)) <= self.most_tokens
@@ -141,9 +135,9 @@ class Plan:
 
     def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
         """Return the translated items of each passage, by a translation of each line."""
-        lines = iter(zip(self.lines, translated, strict=True))
+        following = iter(translated)
         return [
-            place_tags(passage, [Sentence(span, *next(lines)) for span in spans])
+            place_tags(passage, [(span, next(following)) for span in spans])
             for passage, spans in zip(self.passages, self.spans, strict=True)
         ]
 
@@ -172,23 +166,13 @@ def _is_plain(passage: Passage) -> bool:
     return not any(isinstance(item, InlineTag) for item in passage.items)
 
 
-class Translate(Protocol):
-    """Translates sentences."""
-
-    def __call__(self, lines: Sequence[str], /, *, links: bool) -> Sequence[Translated]:
-        """Return the best translation of each line.
-
-        Args:
-            lines: sentences, none empty, without line ends.
-            links: whether to link words, by which inline tags are placed.
-        """
-
-
 @dataclass(frozen=True)
 class DocumentTranslator:
     """Translates documents by a function that translates sentences."""
 
-    translate_lines: Translate
+    translate_lines: Callable[..., Sequence[Translated]]
+    """Returns the best translation of each of some sentences, none of them empty, with its links if
+    ``links`` is true."""
     segmenter: Segmenter
     target: str = ""
     """Code of the language to translate into; empty if it is not known."""

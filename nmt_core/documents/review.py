@@ -1,10 +1,9 @@
 """Segments that need review, reported alike in every interface."""
 
-import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from xml.etree import ElementTree as ET
 
 from nmt_core.base import files
 from nmt_core.text.words import Translated
@@ -22,11 +21,8 @@ _FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that no XML may hold."""
 
 
-class TranslatedSegment(NamedTuple):
-    """A sentence of a document with its translation."""
-
-    source: str
-    translated: Translated
+TranslatedSegment = tuple[str, Translated]
+"""A sentence of a document with its translation."""
 
 
 def list_doubts(translated: Translated, review_below: float) -> list[str]:
@@ -95,43 +91,37 @@ def write_review(
 
     A person corrects it, and ``nmt corrections import`` takes what was corrected.
     """
-    source, target = map(html.escape, codes)
-    with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
-        file.write(
-            '<?xml version="1.0" encoding="UTF-8"?>\n'
-            '<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">\n'
+    root = ET.Element("xliff", version="1.2", xmlns="urn:oasis:names:tc:xliff:document:1.2")
+    for name, own in segments.items():
+        languages = {"source-language": codes[0], "target-language": codes[1]}
+        file = ET.SubElement(root, "file", languages, original=_clean(name), datatype="plaintext")
+        body = ET.SubElement(file, "body")
+        body.extend(
+            _format_unit(number, *segment, review_below)
+            for number, segment in enumerate(own, start=1)
         )
-        for name, own in segments.items():
-            file.write(
-                f'<file original="{_escape(name)}" source-language="{source}" '
-                f'target-language="{target}" datatype="plaintext"><body>\n'
-            )
-            for number, segment in enumerate(own, start=1):
-                file.write(_format_unit(number, segment, review_below))
-            file.write("</body></file>\n")
-        file.write("</xliff>\n")
+    ET.indent(root, "")
+    with files.whole_file(path) as part:
+        ET.ElementTree(root).write(part, encoding="utf-8", xml_declaration=True)
 
 
-def _format_unit(number: int, segment: TranslatedSegment, review_below: float) -> str:
+def _format_unit(
+    number: int, source: str, translated: Translated, review_below: float
+) -> ET.Element:
     """Return a segment as a unit whose machine translation stands beside what is corrected."""
-    translated = segment.translated
-    doubts = list_doubts(translated, review_below)
-    source, target = _escape(segment.source), _escape(translated.text)
-    known = {"origin": [translated.origin], "review": doubts}
+    doubts, target = list_doubts(translated, review_below), _clean(translated.text)
+    state = "needs-review-translation" if doubts else "translated"
+    notes = [("origin", translated.origin), *(("review", doubt) for doubt in doubts)]
     if translated.confidence is not None:
-        known["confidence"] = [f"{translated.confidence:.2f}"]
-    notes = "".join(
-        f'<note from="{name}">{_escape(note)}</note>\n'
-        for name, values in known.items()
-        for note in values
-    )
-    return (
-        f'<trans-unit id="{number}">\n<source>{source}</source>\n'
-        f'<target state="{"needs-review-translation" if doubts else "translated"}">{target}'
-        f"</target>\n{notes}"
-        f'<alt-trans origin="nmt"><target>{target}</target></alt-trans>\n</trans-unit>\n'
-    )
+        notes.append(("confidence", f"{translated.confidence:.2f}"))
+    unit = ET.Element("trans-unit", id=str(number))
+    ET.SubElement(unit, "source").text = _clean(source)
+    ET.SubElement(unit, "target", state=state).text = target
+    for name, note in notes:
+        ET.SubElement(unit, "note", {"from": name}).text = _clean(note)
+    ET.SubElement(ET.SubElement(unit, "alt-trans", origin="nmt"), "target").text = target
+    return unit
 
 
-def _escape(text: str) -> str:
-    return html.escape(_FORBIDDEN.sub(" ", text))
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub(" ", text)

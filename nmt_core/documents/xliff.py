@@ -23,9 +23,9 @@ from nmt_core.documents.messages import (
 from nmt_core.documents.segments import Part, Piece, Role
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
-    join_text,
     join_whole,
     read_embedded,
+    read_text_of,
     scan_xml,
     set_attribute,
 )
@@ -89,9 +89,6 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]
     """Read a file; segments that are translated, approved, or not to be translated stay.
 
     So does text that is marked as another language than the source.
-
-    Raises:
-        DocumentError: if it is not XLIFF, is in other languages, or has too long a unit.
     """
     file = decode_declared(data)
     pieces = scan_xml(file.text)
@@ -167,7 +164,7 @@ class _Segment:
 
     def is_too_long(self, target: str) -> bool:
         """Tell whether a target exceeds a limit."""
-        text = join_text(scan_xml(f"<a>{target}</a>")) if self.limits else ""
+        text = read_text_of(scan_xml(f"<a>{target}</a>")) if self.limits else ""
         sizes = {True: len(text.encode()), False: len(text)}
         return any(sizes[unit] > limit for unit, limit in self.limits.items())
 
@@ -233,7 +230,7 @@ class _Reader:
         """Return the unit, or the text of one in another language; a long one is refused."""
         assert segment.source is not None
         source, raw = segment.element.children[segment.source], segment.element.whole
-        text = join_text(source.children)
+        text = read_text_of(source.children)
         check_length(raw)
         if self.marks.is_other(source.attributes.get("xml:lang")):
             self.marks.count(text)
@@ -260,7 +257,7 @@ class _Reader:
                 yield Piece(Role.CLOSE, piece.end, name=piece.name)
             else:
                 if is_other:
-                    self.marks.count(join_text([piece]))
+                    self.marks.count(read_text_of([piece]))
                 yield self._read_code(piece)
 
     def _read_code(self, piece: XmlPiece) -> Piece:

@@ -73,7 +73,7 @@ def join_whole(pieces: Iterable[XmlPiece]) -> str:
     return "".join([piece.whole for piece in pieces])
 
 
-def join_text(pieces: Iterable[XmlPiece]) -> str:
+def read_text_of(pieces: Iterable[XmlPiece]) -> str:
     """Return the text of pieces and of all that they hold."""
     return "".join([each.text for piece in pieces for each in piece.walk()])
 

@@ -88,8 +88,7 @@ def cut_text(
 
 def count_cost(segmenter: Segmenter, line: str) -> int:
     """Return the cost of a line: its tokens, up to those of a segment."""
-    tokens = segmenter.tokens(line) if segmenter.tokens else line
-    return min(segmenter.most_tokens, max(LEAST_TOKENS, len(tokens)))
+    return min(segmenter.most_tokens, max(LEAST_TOKENS, len(segmenter.tokens(line))))
 
 
 def _refuse_length(size: int, unit: str, max_tokens: int) -> DocumentError:

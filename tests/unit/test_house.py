@@ -17,7 +17,7 @@ BUDGETS = {
     "nmt_core/cli": 1850,
     "nmt_core/corpora": 5550,
     "nmt_core/data": 1840,
-    "nmt_core/documents": 4510,
+    "nmt_core/documents": 4410,
     "nmt_core/evaluation": 1710,
     "nmt_core/extensions": 2860,
     "nmt_core/literals": 1610,

@@ -6,7 +6,6 @@ from nmt_core.base.languages import Languages
 from nmt_core.documents.review import (
     RESTORED,
     UNKNOWN,
-    TranslatedSegment,
     list_doubts,
     report_doubts,
     summarize_doubts,
@@ -55,9 +54,9 @@ def test_summary_names_segments():
 def test_corrected_segments_alone_are_imported(tmp_path):
     path = tmp_path / "review.xlf"
     segments = [
-        TranslatedSegment("Der <Rat> \x01& %1", Answer("The <Council> & %1", confidence=0.2)),
-        TranslatedSegment("Das Haus.", Answer("The house.", breaches=(LOST,))),
-        TranslatedSegment("Ja.", Answer("Yes.", origin="memory")),
+        ("Der <Rat> \x01& %1", Answer("The <Council> & %1", confidence=0.2)),
+        ("Das Haus.", Answer("The house.", breaches=(LOST,))),
+        ("Ja.", Answer("Yes.", origin="memory")),
     ]
     write_review(path, {"letter.docx": segments, "b.txt": []}, DE_EN.codes, 0.5)
     assert [*read_pair_file(path, DE_EN)] == []
@@ -79,6 +78,6 @@ def test_corrected_segments_alone_are_imported(tmp_path):
 def test_first_unit_keeps_its_text(tmp_path):
     path = tmp_path / "review.xlf"
     source, target = "Der <Rat> & %1", "The <Council> & %1"
-    write_review(path, {"a": [TranslatedSegment(source, Answer(target))]}, DE_EN.codes, 0.5)
+    write_review(path, {"a": [(source, Answer(target))]}, DE_EN.codes, 0.5)
     path.write_text(path.read_text().replace("<trans-unit ", '<trans-unit approved="yes" '))
     assert [*read_pair_file(path, DE_EN)] == [("Der <Rat> & %1", target)]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.plan import FEWEST_CHARACTERS, TOKEN_CHARACTERS, Segmenter
+from nmt_core.documents.plan import TOKEN_CHARACTERS, Segmenter
 from nmt_core.text.sentences import WINDOW, space_sentences, split_sentences
 from nmt_core.text.words import Span
 
@@ -95,18 +95,16 @@ def test_a_cut_keeps_a_letter_with_its_accents():
 
 
 @pytest.mark.parametrize(
-    ("cut", "text", "fits"),
+    ("text", "fits"),
     [
-        (str.split, "a b c", True),
-        (str.split, "a b c d", False),
-        (str.split, "a" * 3 * TOKEN_CHARACTERS, True),
-        (str.split, "a" * (3 * TOKEN_CHARACTERS + 1), False),  # without asking for its tokens
-        (None, "a" * 3 * FEWEST_CHARACTERS, True),
-        (None, "a" * (3 * FEWEST_CHARACTERS + 1), False),
+        ("a b c", True),
+        ("a b c d", False),
+        ("a" * 3 * TOKEN_CHARACTERS, True),
+        ("a" * (3 * TOKEN_CHARACTERS + 1), False),  # without asking for its tokens
     ],
 )
-def test_a_sentence_has_no_more_tokens_than_it_may(cut, text, fits):
-    assert Segmenter("en", cut, most_tokens=3).fits(text) is fits
+def test_a_sentence_has_no_more_tokens_than_it_may(text, fits):
+    assert Segmenter("en", most_tokens=3).fits(text) is fits
 
 
 @pytest.mark.parametrize(
