@@ -88,16 +88,7 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
         raise _remote_is_away("repro --pull", error.output) from None
     if shared:
         # at once: of what a stage made, DVC sends only what is in its current lock file
-        _remote(["push", "--quiet", "--run-cache"], log)
-
-
-def pull(*, log: Callable[[str], None]) -> None:
-    """Take everything that dvc.lock names from DVC's remote.
-
-    Raises:
-        StageError: if the remote is away or lacks something; its code is 75.
-    """
-    _remote(["pull", "--quiet"], log)
+        transfer(["push", "--quiet", "--run-cache"], log)
 
 
 def _ask(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -147,7 +138,12 @@ def list_outdated(*stages: str) -> list[str]:
     return [stage for stage, reasons in status.items() if reasons != ["always changed"]]
 
 
-def _remote(arguments: list[str], log: Callable[[str], None]) -> None:
+def transfer(arguments: list[str], log: Callable[[str], None]) -> None:
+    """Push to DVC's remote, or pull from it.
+
+    Raises:
+        StageError: if the remote is away or lacks something; its code is 75.
+    """
     try:
         _dvc(arguments, log, what=f"dvc {arguments[0]}", again="")
     except StageError as error:

@@ -2,8 +2,7 @@
 
 Usage: python -m flows.repro [STAGE ...]
 
-What ``dvc repro`` does, and what it leaves to people: wait for another run, clear what a killed one
-has left, and say what was saved where it is stopped.
+Beside ``dvc repro``, it waits for another run, clears what a killed one left, and reports a stop.
 """
 
 import os

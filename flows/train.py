@@ -7,9 +7,8 @@ commit, the text of params.yaml and what DVC's remote holds, nothing else. Each 
 the stages from the first, for DVC to find in the remote what was made elsewhere: a lock file of
 another clone would be believed with any params.yaml.
 
-The program works without a server, and reports to the one that ``make server`` runs, or that
-PREFECT_API_URL names, if there is one. Otherwise Prefect starts a server of its own, but not if all
-stages are up to date: that takes longer than finding out.
+The program reports to the server of ``make server`` or PREFECT_API_URL. Without one, Prefect starts
+its own, but not if all stages are up to date: that takes longer than finding out.
 """
 
 import os
@@ -91,7 +90,7 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
 def collect(lock: str) -> None:
     """Pull the results of other clones by their lock file."""
     files.write_text(paths.LOCK, lock)
-    dvc_program.pull(log=get_run_logger().info)
+    dvc_program.transfer(["pull", "--quiet"], get_run_logger().info)
     dvc_program.check_up_to_date()
 
 

@@ -251,8 +251,9 @@ def text(tmp_path):
     return path
 
 
-def copied(text, address, *, function=job_functions.copy):
+def copied(text, address, *, function=job_functions.copy, before=lambda: None):
     work = [Job((span,)) for span in cut(text, 10)]
+    before()
     out = text.parents[1] / "out"
     with run_in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
         job_functions.together(done, out)
@@ -267,36 +268,20 @@ def refusal(text, address, **options):
 
 
 @pytest.mark.slow
-def test_a_mistake_on_a_cluster_is_told_with_its_place(text, running):
+def test_mistakes_on_a_cluster_are_told_with_their_place(text, running):
     with pytest.raises(ValueError, match="lost for words") as told:
         copied(text, running.address, function=job_functions.fail)
-
     assert told.value.__notes__ == [f"while  {text} lines 11 to 20"]
 
-
-@pytest.mark.slow
-def test_a_worker_with_other_code_is_refused(text, running, monkeypatch):
     here = jobs.identify_code()
-    monkeypatch.setattr(jobs, "identify_code", lambda: "code of another day")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jobs, "identify_code", lambda: "code of another day")
+        message = refusal(text, running.address)
+    assert f"runs other code than this program ({here}; here code of another day)" in message
 
-    assert f"runs other code than this program ({here}; here code of another day)" in refusal(
-        text, running.address
-    )
-
-
-@pytest.mark.slow
-def test_a_worker_that_does_not_see_the_folder_is_told(text, running):
-    work = [Job((span,)) for span in cut(text, 10)]
-    workers = WorkersConfig(dask=running.address)
-    text.unlink()
-
-    with (
-        pytest.raises(NmtError) as told,
-        run_in_order(job_functions.copy, work, workers, beside=text.parent, title="") as done,
-    ):
-        list(done)
-    assert f"No such file or directory: '{text}'" in str(told.value)
-    assert "must see" in str(told.value)
+    message = refusal(text, running.address, before=text.unlink)  # it does not see the folder
+    assert f"No such file or directory: '{text}'" in message
+    assert "must see" in message
 
 
 @pytest.mark.slow

@@ -155,7 +155,7 @@ def test_remote_may_go_and_come_back(fleet, prepared, undisturbed):
     clone.remote(remote)
     deployment = fleet.own_deployment("part/stages-on-cpu", "remote-away")
     params = (clone.folder / "params.yaml").read_text()
-    revision = fleet.head(clone)
+    revision = clone.run("git rev-parse HEAD").log.strip()
     with fleet.worker(clone, "remote-away"):
         run = fleet.submit(deployment, stages=["train"], revision=revision, params=params)
         clone.trained_to(LATER)

@@ -16,7 +16,6 @@ import psutil
 import pytest
 from mlflow import MlflowClient
 
-from nmt_core.base import files
 from nmt_core.base.random import make_generator
 from tests.support.processes import at_work_in
 from tests.support.projects import Copy, begin, overrides
@@ -29,7 +28,6 @@ COMMANDS = (
     "python -m flows.retrain",
 )
 SHORT = overrides(**{"train.budget.steps": 60, "train.training.validate_every": 20})
-MADE = ("data", "models", "metrics", "reports")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +44,7 @@ def undisturbed(fresh, tmp_path_factory):
     copy = apart(fresh, tmp_path_factory.mktemp("undisturbed"))
     began = time.monotonic()
     copy.run(COMMANDS[0])
-    return digest(copy), time.monotonic() - began
+    return (copy.digests(), copy.lock), time.monotonic() - began
 
 
 def apart(copy, folder):
@@ -56,13 +54,6 @@ def apart(copy, folder):
         shutil.copy2(file, folder)
     shutil.copytree(copy.folder, folder / "project", symlinks=True)
     return Copy(folder / "project", folder)
-
-
-def digest(copy):
-    """Return the digests of all that the stages made, and of what DVC says of it."""
-    made = [path for name in MADE for path in (copy.folder / name).rglob("*") if path.is_file()]
-    found = [*made, copy.folder / "dvc.lock"]
-    return {str(path.relative_to(copy.folder)): files.sha256(path) for path in found}
 
 
 def kill(copy, process, *, everything):
@@ -105,7 +96,7 @@ def test_killed_at_random_moments_all_comes_to_the_same_bytes(fresh, undisturbed
         copy.run(COMMANDS[-1])
 
         print(dict(killed))
-        assert expected == digest(copy)
+        assert expected == (copy.digests(), copy.lock)
         assert [] == [*copy.folder.rglob("*.part")]
         assert [] == at_work_in(copy.folder)
         client = MlflowClient(copy.environment["MLFLOW_TRACKING_URI"])

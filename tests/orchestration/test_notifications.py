@@ -1,37 +1,9 @@
 """Notifications of the real Prefect server about failed and late scheduled runs."""
 
 import json
-import threading
-from contextlib import contextmanager
-from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 from tests.support.processes import wait_for
-
-
-class Quiet(WSGIRequestHandler):
-    def log_message(self, *_):
-        pass
-
-
-@contextmanager
-def receiving():
-    """Yield the address of a webhook, and the bodies of its requests."""
-    bodies = []
-
-    def answer(environ, start_response):
-        length = int(environ["CONTENT_LENGTH"])
-        bodies.append(json.loads(environ["wsgi.input"].read(length)))
-        start_response("204 No Content", [])
-        return []
-
-    with make_server("127.0.0.1", 0, answer, handler_class=Quiet) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/canary", bodies
-        finally:
-            server.shutdown()
-            thread.join()
+from tests.support.web_server import serving
 
 
 def end(fleet, name, kind, *, tags, state=None):
@@ -43,13 +15,20 @@ def end(fleet, name, kind, *, tags, state=None):
 
 
 def test_failed_scheduled_run_is_reported(fleet):
-    with receiving() as (address, bodies):
-        shown = fleet.deploy(NOTIFY=address)
+    bodies = []
+
+    def keep(handler):
+        length = int(handler.headers["Content-Length"])
+        bodies.append(json.loads(handler.rfile.read(length)))
+        handler.answer(204)
+
+    with serving() as site:
+        shown = fleet.deploy(NOTIFY=site.put("/canary", keep))
         end(fleet, "by hand", "FAILED", tags=[])
         end(fleet, "done", "COMPLETED", tags=["auto-scheduled"])
         end(fleet, "weekly", "CRASHED", tags=["auto-scheduled"])
         assert wait_for(lambda: bodies, seconds=60)
-        [told] = bodies
+        [first] = bodies
         end(fleet, "nightly", "SCHEDULED", tags=["auto-scheduled"], state="Late")
         assert wait_for(lambda: len(bodies) > 1, seconds=60)
         assert "nightly: Late" in bodies[1]["text"]
@@ -57,6 +36,7 @@ def test_failed_scheduled_run_is_reported(fleet):
         end(fleet, "later", "FAILED", tags=["auto-scheduled"])
         assert not wait_for(lambda: bodies[2:], seconds=5)
 
-    assert told["text"].startswith("weekly: Crashed\nweekly is Crashed: the disk is full\nhttp")
+    assert first["text"].startswith("weekly: Crashed\nweekly is Crashed: the disk is full\nhttp")
+    assert first["content"] == first["text"]
     assert "canary" not in shown
     assert "canary" not in str(fleet.api("POST", "/block_documents/filter"))

@@ -35,4 +35,4 @@ def test_every_block_is_typed_or_says_why_not(document):
 
     assert len(typed(document)) > 1
     assert {block.kind for block in found} <= {"", "python", "text"}
-    assert [] == [block for block in found if block.not_run and block.kind]
+    assert [] == [block for block in found if block.reason and block.kind]

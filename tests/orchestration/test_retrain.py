@@ -278,6 +278,20 @@ def taught(here, overlapping):
     return nights, before == (here.clone.folder / "params.yaml").read_text()
 
 
+@pytest.fixture(scope="module")
+def distilled(here, taught):
+    """The last model, and what a run left that has a student learn what it translates."""
+    here.write("other")
+    teacher = seal.digest_bundle(here.clone.folder / paths.EXPORT)
+    run = here.fleet.submit(
+        "synthesize/synthesize",
+        synthesis={"text": ["text/other.src"]},
+        student=True,
+        settings=[HARDLY],
+    )
+    return teacher, here.end(run)
+
+
 def as_suggestion(pair):
     source, target = pair
     return Suggestion(languages=LANGUAGES, source=source, target=target)
@@ -401,3 +415,17 @@ def test_a_night_without_anything_new_trains_nothing(taught):
     assert "nothing is new since they were last learnt and judged" in after.log
     assert "Running stage 'train'" not in after.log
     assert after.champion == night.champion
+
+
+def test_student_learns_what_its_teacher_translates(here, distilled):
+    teacher, left = distilled
+    folder, lines = here.clone.folder, PAIRS["other"]
+    report = files.read_json(folder / "reports/download.json")
+    kept = report["corpora"]["distilled"]["pairs"]["train"]
+
+    assert lines / 2 < kept < lines  # those of the lowest scores are left out
+    assert f"{kept} of {lines} translations are kept" in left.log
+    assert f"| kept | {kept} |" in left.shown["synthesis"]
+    [copy] = (folder / "downloads/teachers").iterdir()
+    assert seal.digest_bundle(copy) == teacher != seal.digest_bundle(folder / paths.EXPORT)
+    assert files.read_json(folder / "models/trained/model.json")["encoder_layers"] == 5

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import httpx2
-import pytest
 
-from tests.support.processes import marked, read_command
+from tests.support.processes import marked, read_command, wait_for
 from tests.support.projects import Copy, begin
 from tests.support.served import lasting_client
 
@@ -19,9 +18,7 @@ BRIEFLY = "train.budget.steps=40 train.training.validate_every=20"
 """All that a training does, it does twice."""
 
 
-def login(servers):
-    """What Prefect lets in."""
-    return tuple(servers.environment["PREFECT_API_AUTH_STRING"].split(":"))
+ENDS = ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
 
 
 @dataclass
@@ -57,7 +54,8 @@ class Fleet:
     def __init__(self, servers, folder):
         self.servers = servers
         address = servers.environment["PREFECT_API_URL"]
-        self.client = lasting_client(base_url=address, auth=login(servers))
+        login = tuple(servers.environment["PREFECT_API_AUTH_STRING"].split(":"))
+        self.client = lasting_client(base_url=address, auth=login)
         self.folder = folder
         self.shared = folder / "shared"
         self.shared.mkdir()
@@ -139,32 +137,19 @@ class Fleet:
         )
         return run["id"]
 
-    def head(self, clone):
-        """Return the full name of the commit that a clone is at."""
-        told = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=clone.folder,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return told.stdout.strip()
-
     def state(self, run):
         return self.api("GET", f"/flow_runs/{run}")["state"]
 
     def wait(self, run, *names, seconds):
-        """Wait until a run is in one of some states; return its name and the seconds it took."""
-        began = time.monotonic()
-        while (state := self.state(run))["name"] not in names:
-            if time.monotonic() - began > seconds or (
-                state["type"] in ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
-            ):
-                pytest.fail(
-                    f"{state['name']} instead of {names}: {state['message']}\n{self.said(run)}"
-                )
-            time.sleep(0.5)
-        return state["name"], time.monotonic() - began
+        """Wait until a run is in one of some states."""
+
+        def has_ended():
+            state = self.state(run)
+            return state["name"] in names or state["type"] in ENDS
+
+        wait_for(has_ended, seconds=seconds)
+        state = self.state(run)
+        assert state["name"] in names, f"{state['message']}\n{self.said(run)}"
 
     def said(self, run):
         """Return the log of a run, as Prefect has it."""

@@ -144,6 +144,13 @@ class Copy:
     def model(self):
         return files.sha256(self.folder / "models/trained/model.safetensors")
 
+    def digests(self):
+        """Return the digest of each file that stages made, by path."""
+        parts = ("data", "metrics", "models", "reports")
+        found = (path for part in parts for path in (self.folder / part).rglob("*"))
+        made = [path for path in found if path.is_file() and path.name != ".gitignore"]
+        return {str(path.relative_to(self.folder)): files.sha256(path) for path in made}
+
     def checkpoints(self):
         """Steps at which training could continue."""
         return [int(path.stem[5:]) for path in self.folder.glob("checkpoints/*/step-*.json")]

@@ -88,14 +88,6 @@ def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
     assert "[TEACHER=models/export TEXT= SET=]" in menu  # words in the order of the Makefile
 
 
-def test_the_menu_begins_with_what_a_newcomer_wants(clone):
-    first, _, rest = make(clone).stdout.partition("\n  make setup")
-
-    assert "  make repro " in first
-    assert "make serve" in rest
-    assert "make audit" not in rest
-
-
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
     [

@@ -6,38 +6,17 @@ from pathlib import Path
 
 import psutil
 import pytest
-import yaml
 
 from flows import dvc_program, train
 from flows.dvc_program import StageError
 from nmt_core.base.errors import NmtError
 from stages import paths
-from tests.support.projects import PROJECT
 
 
 def logged(stage: str) -> list[str]:
     lines: list[str] = []
     dvc_program.reproduce(stage, log=lines.append)
     return lines
-
-
-@pytest.mark.skipif(not (PROJECT / paths.PIPELINE).exists(), reason="no dvc.yaml yet")
-def test_the_order_of_the_file_is_an_order_to_run_in():
-    """Every stage stands below those that make what it reads."""
-    pipeline = yaml.safe_load((PROJECT / paths.PIPELINE).read_text(encoding="utf-8"))["stages"]
-    made_by = {
-        Path(out if isinstance(out, str) else next(iter(out))): stage
-        for stage, entry in pipeline.items()
-        for kind in ("outs", "metrics", "plots")
-        for out in entry.get(kind, [])
-    }
-    order = dvc_program.list_stages(PROJECT / paths.PIPELINE)
-
-    assert list(pipeline) == order
-    for stage in order:
-        for dependency in map(Path, pipeline[stage].get("deps", [])):
-            for folder in (dependency, *dependency.parents):
-                assert order.index(made_by.get(folder, stage)) <= order.index(stage)
 
 
 def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc, monkeypatch):

@@ -29,23 +29,11 @@ schema: '2.0'
 stages:
   first:
     cmd: python first.py
-    deps:
-    - path: first.py
-      hash: md5
-      md5: 0cc175b9c0f1b6a831c399e269772661
-      size: 1
     params:
       params.yaml:
         first:
           text: 'a: b'
           list: [1, 2]
-    outs:
-    - path: first.txt
-      hash: md5
-      md5: 92eb5ffee6ae2fec3ad71c777531578f
-      size: 1
-  second:
-    cmd: python second.py
     outs:
     - path: second
       hash: md5
