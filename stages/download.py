@@ -29,9 +29,7 @@ from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
     BundleModel,
     ChampionModel,
-    LanguageModels,
     copy_initial_model,
-    copy_language_models,
 )
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.local import MonolingualCorpus
@@ -46,12 +44,11 @@ from nmt_core.corpora.reading import (
     weigh_replayed,
 )
 from nmt_core.corpora.splitting import SPLITS
-from nmt_core.corpora.statistics import measure_corpora
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
 from stages.registry.registry import Registry
-from stages.reporting.data_page import render_data_page
+from stages.reporting.data_page import read_examples, render_data_page
 from stages.reporting.download_report import (
     CorpusDescription,
     CorpusReport,
@@ -138,8 +135,6 @@ def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) 
                 origin = {"registered": f"version {version.number} of {registry.name}"}
                 fetched = registry.fetch(version, arriving)
                 origin |= copy_initial_model(fetched, part, sha256=config.sha256)
-            case LanguageModels():
-                origin = copy_language_models(config, part)
             case _:
                 origin = {}
         # also says that there is none; DVC warns of empty folders
@@ -167,7 +162,7 @@ def main() -> None:
     files.write_json(paths.TAGS, [corpus.tag for corpus in report.corpora.values()])
     files.write_json(paths.REPORTS / "download.json", report.dump())
     pairs = {name: corpus.pairs["train"] for name, corpus in report.corpora.items()}
-    page = render_data_page(report, measure_corpora(paths.CORPUS, pairs), params.languages)
+    page = render_data_page(report, read_examples(paths.CORPUS, pairs), params.languages)
     files.write_text(paths.REPORTS / "data.html", page)
     print_text_summary(report, params.languages, [*list_notices(report)], Console())
 

@@ -1,31 +1,26 @@
 """Starting from the weights of another model (transfer learning; Zoph et al. 2016).
 
-The other is a translator, or language models whose layers are those of its encoder or decoder.
-
-Training then goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
+Training goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
 schedule begin anew. The rows of tokens that both models know are taken by the token, whatever their
 numbers; those of tokens that only the new model knows stay as chance drew them.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import EllipsisType
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from nmt_core.base import config, files
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import (
-    EncoderConfig,
     Seq2SeqConfig,
-    TransformerConfig,
     read_model_config,
 )
 from nmt_core.models.weights import own_tensors
@@ -55,28 +50,17 @@ class InitialModel:
     tensors: Mapping[str, Tensor]
     source: Vocabulary
     target: Vocabulary
-    parts: frozenset[ModelPart] = frozenset(("embeddings", "encoder", "decoder"))
-    """What there is of it."""
-    free: frozenset[str] = FREE
-    """Settings that may be others in a model that starts from it."""
 
 
 def load_initial_model(folder: Path) -> InitialModel | None:
     """Return the model that the download stage brought, if it brought any."""
-    if halves := find_halves(folder):
-        return InitialModel(
-            read_shape(folder, halves),
-            read_layers(folder, halves),
-            *_load_vocabularies(folder),
-            parts=frozenset(("embeddings", *halves)),
-            free=FREE | {"tie"},
-        )
     if not (folder / "model.json").exists():
         return None
     return InitialModel(
         read_model_config(files.read_json(folder / "model.json")),
         load_file(folder / "model.safetensors"),
-        *_load_vocabularies(folder),
+        Vocabulary.load(folder / "vocabulary/source.txt"),
+        Vocabulary.load(folder / "vocabulary/target.txt"),
     )
 
 
@@ -126,16 +110,11 @@ def pair_weights(
 
 
 def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[ModelPart]) -> None:
-    """Make sure that what is taken of a model is there, and fits into another.
+    """Make sure that what is taken of a model fits into another.
 
     Raises:
         ConfigError: naming every setting that is another.
     """
-    if lacking := sorted({*parts} - initial.parts):
-        raise ConfigError(
-            f"the initial model has no {' and no '.join(lacking)}; set train.initial_parts to "
-            f"{json.dumps(sorted({*parts} & initial.parts))}"
-        )
     of_others = {layers for part, layers in LAYER_SETTINGS.items() if part not in parts}
     old, new = initial.config.model_dump(mode="json"), config.model_dump(mode="json")
     if old["architecture"] != new["architecture"]:
@@ -143,9 +122,7 @@ def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[
             f"a model of architecture {new['architecture']} cannot start from one of "
             f"{old['architecture']}; choose MODEL={old['architecture']}, or another initial model"
         )
-    differing = [
-        name for name in new if name not in initial.free | of_others and new[name] != old[name]
-    ]
+    differing = [name for name in new if name not in FREE | of_others and new[name] != old[name]]
     if differing:
         as_there = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
         raise ConfigError(f"train.model is not the initial model's; set {as_there}")
@@ -164,13 +141,6 @@ def is_of_words(name: str) -> bool:
     return find_part(name) == "embeddings" and ".positions." not in name
 
 
-def _load_vocabularies(folder: Path) -> tuple[Vocabulary, Vocabulary]:
-    return (
-        Vocabulary.load(folder / "vocabulary/source.txt"),
-        Vocabulary.load(folder / "vocabulary/target.txt"),
-    )
-
-
 def _match_both(
     vocabularies: tuple[Vocabulary, Vocabulary], initial: InitialModel
 ) -> list[tuple[list[int], list[int]]]:
@@ -183,71 +153,6 @@ def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:
     numbers = {token: number for number, token in enumerate(old.tokens)}
     both = [(number, numbers[token]) for number, token in enumerate(new.tokens) if token in numbers]
     return [number for number, _ in both], [number for _, number in both]
-
-
-Half = Literal["encoder", "decoder"]
-
-TABLES: Mapping[Half, str] = {"encoder": "source_embedding", "decoder": "target_embedding"}
-"""Name of a language model's embedding in a translator."""
-
-OF_DECODERS = {"attention": "self_attention", "attend": "attend_self"}
-"""Names in a layer of a decoder, by those in a layer of a language model."""
-
-
-def find_halves(folder: Path) -> list[Half]:
-    """Return the halves of a translator for which there is a language model."""
-    return [half for half in TABLES if (folder / half).is_dir()]
-
-
-def read_shape(folder: Path, halves: list[Half]) -> TransformerConfig:
-    """Return the shape of a translator that has the layers of one or two language models.
-
-    Raises:
-        ConfigError: if the two have layers of different shapes.
-    """
-    shapes = {}
-    for half in halves:
-        values = files.read_json(folder / half / "model.json")
-        del values["kind"]
-        shapes[half] = config.build(EncoderConfig, values, at=half).build_layer_config()
-    first = shapes[halves[0]]
-    for name in ("width", "heads", "feed_forward_width", "positions"):
-        of_both = [getattr(shape, name) for shape in shapes.values()]
-        if len({*of_both}) > 1:
-            raise ConfigError(
-                f"the language models of encoder and decoder have different {name}, {of_both[0]} "
-                f"and {of_both[1]}; learn both with --set model.{name}={of_both[0]}"
-            )
-    layers = {f"{half}_layers": shape.encoder_layers for half, shape in shapes.items()}
-    return first.model_copy(update=layers)
-
-
-def read_layers(folder: Path, halves: list[Half]) -> dict[str, Tensor]:
-    """Return the weights of language models by the names that a translator has for them."""
-    tensors: dict[str, Tensor] = {}
-    for half in halves:
-        tensors |= dict(rename(load_file(folder / half / "model.safetensors"), half))
-    first = tensors[f"{TABLES[halves[0]]}.table.weight"]
-    for table in TABLES.values():
-        tensors.setdefault(f"{table}.table.weight", first)
-    return tensors
-
-
-def rename(tensors: Mapping[str, Tensor], half: Half) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors of a language model under the names of a half of a translator.
-
-    Attention to the source has no equal there, and starts from random weights (Ramachandran et al.
-    2017, section 2.1). Both models have the same tokens.
-    """
-    for name, tensor in tensors.items():
-        if layer := re.fullmatch(r"encoder\.layers\.(\d+)\.(\w+)\.(.+)", name):
-            number, block, rest = layer.groups()
-            block = OF_DECODERS.get(block, block) if half == "decoder" else block
-            yield f"{half}.{number}.{block}.{rest}", tensor
-        elif name.startswith("encoder.norm."):
-            yield f"{half}_norm.{name.removeprefix('encoder.norm.')}", tensor
-        elif name.startswith("encoder.embedding."):
-            yield f"{TABLES[half]}.{name.removeprefix('encoder.embedding.')}", tensor
 
 
 @torch.no_grad()

@@ -122,7 +122,7 @@ def check_initial(
         for name in (name for name, does in asked.items() if does):
             yield (
                 f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
-                f"choose 'bundle', 'champion' or 'language_models'"
+                f"choose 'bundle' or 'champion'"
             )
 
 

@@ -1,59 +1,52 @@
 """A page about the training data, for people to look at before they trust it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
 
-from markupsafe import Markup
-
+from nmt_core.base import files
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.statistics import MAX_PAIRS, CorpusStatistics, Counts, Quantiles
+from nmt_core.corpora.staging import SIDES
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.pages import render_template, write_words
+from stages.reporting.pages import render_template
 
-MOST_SHOWN = 4
-"""Languages of a side that are named."""
+MAX_EXAMPLES = 4
+"""Number of training pairs of a corpus that are shown."""
+
+Examples = Mapping[str, Sequence[tuple[str, str]]]
+"""Pairs by corpus."""
 
 
-def render_data_page(
-    report: DownloadReport, statistics: Mapping[str, CorpusStatistics], languages: Languages
-) -> str:
-    """Return a page about corpora, whose statistics stand under their names."""
+def read_examples(corpus: Path, pairs: Mapping[str, int]) -> Examples:
+    """Return a few evenly spread training pairs of each corpus.
+
+    ``pairs`` counts the lines of each corpus, in their order.
+    """
+    owners: dict[int, str] = {}
+    for (name, count), begin in zip(
+        pairs.items(), accumulate(pairs.values(), initial=0), strict=False
+    ):
+        shown = min(count, MAX_EXAMPLES)
+        owners |= {begin + place * count // shown: name for place in range(shown)}
+    examples: dict[str, list[tuple[str, str]]] = {name: [] for name in pairs}
+    source, target = (files.read_lines(corpus / f"train.{side}") for side in SIDES)
+    for row, pair in enumerate(zip(source, target, strict=True)):
+        if row in owners:
+            examples[owners[row]].append(pair)
+    return examples
+
+
+def render_data_page(report: DownloadReport, examples: Examples, languages: Languages) -> str:
+    """Return a page about corpora, with examples of their training pairs."""
     removed = sum((Counter(text.removed) for text in report.monolingual.values()), Counter[str]())
     return render_template(
         "data.html",
         title=f"Training data, {languages.source} to {languages.target}",
         report=report,
-        statistics=statistics,
+        examples=examples,
         codes=[*languages.codes],
-        most_pairs=MAX_PAIRS,
         shares=report.compute_shares(),
         noticed=report.repaired | report.noticed,
         monolingual_removed=sorted(removed.items()),
-        list_languages=_list_languages,
-        write_quantiles=_write_quantiles,
     )
-
-
-def _list_languages(languages: Counts, expected: str) -> str:
-    """List the languages of lines, marked if most are in another than the expected one."""
-    shares = _list_shares(tuple((code or "too short to tell", count) for code, count in languages))
-    likeliest = next((code for code, _ in languages if code), "")
-    if likeliest in ("", expected.partition("-")[0]):
-        return shares
-    return Markup('<span class="wrong">{}; not {}</span>').format(shares, expected)
-
-
-def _list_shares(counts: Counts) -> str:
-    total = sum(count for _, count in counts)
-    shown = [(write_words(what), count) for what, count in counts[:MOST_SHOWN]]
-    if others := sum(count for _, count in counts[MOST_SHOWN:]):
-        shown.append(("others", others))
-    return ", ".join(
-        f"{what} {f'{count / total:.1%}' if count >= total / 1000 else 'below 0.1%'}"
-        for what, count in shown
-    )
-
-
-def _write_quantiles(quantiles: Quantiles) -> str:
-    low, middle, high = (f"{value:.3g}" for value in quantiles)
-    return f"median {middle}, 90% from {low} to {high}"

@@ -1,7 +1,6 @@
 """Pages about data, of corpora that a test writes."""
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.statistics import measure_sample
 from stages.reporting.data_page import render_data_page
 from stages.reporting.download_report import DownloadReport
 
@@ -57,10 +56,6 @@ def gather(corpora, near):
 
 def render(corpora, *, pairs=PAIRS, near=NEAR, languages=LANGUAGES, **more):
     """Return the page of corpora that all have these pairs."""
-    source, target = ([pair[side] for pair in pairs] for side in (0, 1))
-    statistics = {
-        name: measure_sample(source[: one["pairs"]["train"]], target[: one["pairs"]["train"]])
-        for name, one in corpora.items()
-    }
+    examples = {name: pairs[: one["pairs"]["train"]] for name, one in corpora.items()}
     report = DownloadReport.parse(gather(corpora, near) | more)
-    return render_data_page(report, statistics, languages)
+    return render_data_page(report, examples, languages)

@@ -117,7 +117,6 @@ DROPPED, UNIGRAM = (
     {"train__subword_sampling": {"kind": kind}} for kind in ("bpe_dropout", "unigram")
 )
 CHAMPION = {"download__initial_model": {"kind": "champion", "sha256": "", "replay": 0.5}}
-MASKED = {"kind": "language_models", "encoder": "models/masked", "decoder": "models/english"}
 OF_ITS_TOKENS = {"tokenize__kind": "initial_model", "vocabulary__words": "initial_model"}
 DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "download"}}
 

@@ -1,11 +1,9 @@
 """The model to start from comes whole, and is the one that was asked for."""
 
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pydantic import ValidationError
 
 from nmt_core.base import files, seal
 from nmt_core.base.config import build
@@ -15,7 +13,6 @@ from nmt_core.corpora.fetch.initial_model import (
     OTHER_FILES,
     BundleModel,
     ChampionModel,
-    LanguageModels,
     copy_initial_model,
 )
 from nmt_core.training.initial import load_initial_model
@@ -155,22 +152,7 @@ def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
         bring(params(kind="champion", sha256="0" * 64), tmp_path)
 
 
-def test_halves_that_name_no_language_model_are_refused():
-    with pytest.raises(ValidationError, match="encoder, decoder or both"):
-        LanguageModels(kind="language_models")
-
-
-@pytest.mark.parametrize(
-    ("config", "folders"),
-    [
-        (partial(BundleModel, kind="bundle"), ["folder"]),
-        (partial(LanguageModels, kind="language_models"), ["encoder"]),
-        (partial(LanguageModels, kind="language_models"), ["encoder", "decoder"]),
-    ],
-)
-def test_models_are_found_from_any_folder(project, config, folders):
+def test_models_are_found_from_any_folder(project):
     """As by an experiment, which works in a folder of its own."""
-    given = {name: Path(f"models/{name}") for name in folders}
-    elsewhere = {name: project / path for name, path in given.items()}
-
-    assert config(**given).absolute() == config(**elsewhere)
+    given = BundleModel(kind="bundle", folder=Path("models/initial"))
+    assert given.absolute().folder == project / "models/initial"

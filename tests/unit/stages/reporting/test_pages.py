@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from nmt_core.corpora.statistics import CorpusStatistics, SideStatistics
-from stages.reporting import data_page
-from stages.reporting.data_page import render_data_page
+from nmt_core.base import files
+from stages.reporting.data_page import read_examples, render_data_page
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import (
     CELL_CHARACTERS,
@@ -286,28 +285,16 @@ def test_quoted_text_fits_a_cell(size):
 # the page about data
 
 
-LENGTHS = (1.0, 2.5, 4.0)
-
-
 def make_page(names=("own",), near=NEAR, **more):
-    side = SideStatistics(LENGTHS, 12345, 678, 91011, (("de", 6), ("", 3), ("nl", 1)))
-    statistics = CorpusStatistics(
-        sampled=4321,
-        source=side,
-        target=side,
-        ratios=(0.5, 1.0, 2.0),
-        examples=(("eins", "one"), ("x" * (MOST_CHARACTERS + 1), "y" * MOST_CHARACTERS)),
-    )
+    examples = [("eins", "one"), ("x" * (MOST_CHARACTERS + 1), "y" * MOST_CHARACTERS)]
     corpora = {name: describe(name, train=12345, weight=2.5) for name in names}
     report = DownloadReport.parse(gather(corpora, near) | more)
-    return parse(render_data_page(report, dict.fromkeys(names, statistics), LANGUAGES))
+    return parse(render_data_page(report, dict.fromkeys(names, examples), LANGUAGES))
 
 
 def test_a_corpus_has_its_facts_and_tables():
     section = make_page().css_first("section[id=own]")
     found = tables(section)
-    languages = "de 60.0%, too short to tell 30.0%, nl 10.0%"
-    quantiles = "median 2.5, 90% from 1 to 4"
 
     assert facts(section) == {
         "kind": "own",
@@ -318,16 +305,7 @@ def test_a_corpus_has_its_facts_and_tables():
         "left out": "8",
         "weight": "2.5",
         "share": "100.0%",
-        "sampled": "4,321",
-        "words of the target for each word of the source": "median 1, 90% from 0.5 to 2",
     }
-    assert rows(found["Both sides of the sample"]) == [
-        ["What", "source, de", "target, en"],
-        ["languages of lines", languages, f"{languages}; not en"],
-        ["words of a line", quantiles, quantiles],
-        ["words", *["12,345 (678 different)"] * 2],
-        ["characters", "91,011", "91,011"],
-    ]
     assert rows(found["Pairs that were left out"])[1] == ["also in test", "4", "0", "0"]
     assert rows(found["Examples of pairs"]) == [
         ["Pair", "de", "en"],
@@ -403,26 +381,12 @@ def test_near_duplicates_are_counted(pairs, sentences, counts):
     assert rows(tables(tree)["Examples"])[1] == ["test", SHOWN, PAIRS[0][0], "2"]
 
 
-@pytest.mark.parametrize(
-    ("languages", "expected", "marked"),
-    [
-        ((("de", 9), ("en", 1)), "de", False),
-        ((("de", 9),), "de-AT", False),
-        ((("", 9), ("de", 1)), "de", False),
-        ((("", 9), ("en", 1)), "de", True),
-        ((("", 9),), "de", False),
-        ((), "de", False),
-        ((("en", 9), ("de", 8)), "de", True),
-    ],
-)
-def test_unexpected_language_is_marked(languages, expected, marked):
-    shown = data_page._list_languages(languages, expected)
-    assert ('class="wrong"' in shown) is marked
-    assert (f"; not {expected}" in shown) is marked
+def test_examples_are_spread_over_each_corpus(tmp_path):
+    for side in ("source", "target"):
+        lines = [f"{side} {number}" for number in range(15)]
+        files.write_lines(tmp_path / f"train.{side}", lines)
+    examples = read_examples(tmp_path, {"one": 2, "none": 0, "many": 13})
 
-
-@pytest.mark.parametrize(
-    ("count", "total", "share"), [(1, 1000, "0.1%"), (1, 1001, "below 0.1%"), (5, 10, "50.0%")]
-)
-def test_tiny_shares_are_not_rounded_to_zero(count, total, share):
-    assert data_page._list_shares((("x", count), ("y", total - count))).startswith(f"x {share}")
+    rows = {name: [int(one.split()[1]) for one, _ in pairs] for name, pairs in examples.items()}
+    assert rows == {"one": [0, 1], "none": [], "many": [2, 5, 8, 11]}
+    assert examples["one"][0] == ("source 0", "target 0")
