@@ -81,7 +81,7 @@ def describe_sentences(text: TranslatedText, matches: Mapping[str, list[Match]])
             before=before,
             text=translated,
             score=best.score,
-            confidence=_round(best.confidence),
+            confidence=None if best.confidence is None else round(best.confidence, 4),
             tokens=list(best.tokens),
             probabilities=[round(share, 4) for share in best.token_probabilities],
             source_words=list_words(source),
@@ -111,11 +111,7 @@ def find_confidence(translations: Sequence[Translation]) -> float | None:
     if any(map(is_unlike_training, translations)):
         return None
     known = [each.confidence for each in translations if each.confidence is not None]
-    return _round(min(known, default=None))
-
-
-def _round(confidence: float | None) -> float | None:
-    return None if confidence is None else round(confidence, 4)
+    return round(min(known), 4) if known else None
 
 
 def find_places(text: str, pieces: Sequence[str]) -> tuple[list[tuple[str, str]], str]:

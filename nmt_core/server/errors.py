@@ -11,7 +11,8 @@ from typing import IO, Any
 from starlette.responses import Response
 from typing_extensions import override
 
-RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {
+RECORD_FIELDS = {
+    *vars(logging.makeLogRecord({})),
     "message",
     "asctime",
     "taskName",

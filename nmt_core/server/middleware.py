@@ -1,7 +1,6 @@
 """Middleware around every request: checks, limits, headers, metrics and logs."""
 
 import asyncio
-import ipaddress
 import logging
 import time
 import uuid
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.settings import ServerConfig
-from nmt_core.server.users import name_client
+from nmt_core.server.users import name_client, parse_address
 
 _log = logging.getLogger(__name__)
 
@@ -32,8 +31,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
 }
 """Headers of every answer that does not set them itself."""
-
-FILES_ROUTE = "/translate_file"
 
 READ_SECONDS = 20.0
 """Seconds that a client may take to send a request."""
@@ -78,31 +75,36 @@ class _Exchange:
         self._id = uuid.uuid4().hex[:12]
         self._status = 0
         """0 until the answer begins."""
-        self._start: Message | None = None
+        self._start: Message
         """Head of the answer, which waits for the first bytes of the body."""
-        self._bytes, self._held_bytes, self._is_whole = 0, 0, False
-        self._limit = self._config.max_body_bytes
-        if scope["path"] == FILES_ROUTE:
-            self._limit = self._config.max_file_bytes + 10_000
+        self._bytes, self._held_bytes = 0, 0
+        self._is_whole, self._is_refused = False, False
+        is_file = scope["path"] == "/translate_file"
+        config = self._config
+        self._limit = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
 
     async def run(self, app: ASGIApp) -> None:
         """Check the head, then let the routes answer."""
-        headers = Headers(scope=self._scope)
+        headers, refusal = Headers(scope=self._scope), None
         try:
-            check_framing(headers)
+            if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, 6.1
+                both = "the request has both Content-Length and Transfer-Encoding; send one of them"
+                raise RequestError(400, both, CLOSE)  # noqa: TRY301 - answered like all others
             check_host(headers, self._config)
             check_origin(self._scope["method"], headers, self._config)
             await app(self._scope, self.receive, self.send)
         except RequestError as error:
-            await self._refuse(error)
+            refusal = error
         except ClientDisconnect:  # the answer has no reader
             self._status = 499
         except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
-            _log.error(
-                "a request failed", extra={"id": self._id, "failure": describe_failure(error)}
-            )
+            failure = describe_failure(error)
+            _log.error("a request failed", extra={"id": self._id, "failure": failure})
             failed = f"the server failed; its log says why, at request {self._id}"
-            await self._refuse(RequestError(500, failed))
+            refusal = RequestError(500, failed)
+        if refusal and not self._status:  # else the connection is closed amid the answer
+            self._is_refused = True
+            await refusal.render()(self._scope, self._receive, self.send)
 
     async def receive(self) -> Message:
         """Return the next part of the body, or refuse a body that is too large or too slow."""
@@ -137,24 +139,16 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self._start = message
             return
-        self._hold(len(message.get("body", b"")))
-        if self._start:
-            start, self._start = self._start, None
-            await self._forward(start)
-        await self._forward(message)
-
-    async def _forward(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self._status = message["status"]
-            headers = MutableHeaders(scope=message)
+        if not self._is_refused:
+            self._hold(len(message.get("body", b"")))
+        if not self._status:
+            self._status = self._start["status"]
+            headers = MutableHeaders(scope=self._start)
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self._id
+            await self._send(self._start)
         await self._send(message)
-
-    async def _refuse(self, error: RequestError) -> None:
-        if not self._status:  # else the connection is closed before the end of the answer
-            await error.render()(self._scope, self._receive, self._forward)
 
     def record(self, metrics: Metrics) -> None:
         """Count the request and log it."""
@@ -164,36 +158,21 @@ class _Exchange:
         route = getattr(self._scope.get("route"), "path", None) or "other"
         seconds = time.monotonic() - self._began
         metrics.count_request(route, self._status, seconds)
-        _log.info(
-            "request",
-            extra={
-                "id": self._id,
-                "route": route,
-                "status": self._status,
-                "milliseconds": round(seconds * 1000, 1),
-                "bytes": self._bytes,
-            },
-        )
-
-
-def check_framing(headers: Headers) -> None:
-    """Refuse a request with two lengths, of which a proxy may believe the other (RFC 9112, 6.1)."""
-    if "content-length" in headers and "transfer-encoding" in headers:
-        both = "the request has both Content-Length and Transfer-Encoding; send one of them"
-        raise RequestError(400, both, CLOSE)
+        more = {"id": self._id, "route": route, "status": self._status, "bytes": self._bytes}
+        _log.info("request", extra=more | {"milliseconds": round(seconds * 1000, 1)})
 
 
 def check_host(headers: Headers, config: ServerConfig) -> None:
     """Refuse a host name that a page of another site may have pointed to this machine.
 
-    The server accepts addresses, localhost and its own names. Browsers always send ``Host``; a
-    request without it comes from another program, such as the health check of a load balancer.
+    The server accepts addresses, which no name server has a say in, localhost and its own names.
+    A request without ``Host`` comes from no browser, but such as the check of a load balancer.
     """
     if "host" not in headers:
         return
     host = (_split(f"//{headers['host']}").hostname or "").lower()
     names = {"localhost", config.host.lower(), *config.hosts}
-    if "*" in names or host in names or _is_address(host):
+    if "*" in names or host in names or parse_address(host):
         return
     raise RequestError(
         403, f"{host[:100]!r} is not a name of this server; start it with --host-name to allow it"
@@ -219,12 +198,3 @@ def _split(address: str) -> SplitResult:
         raise RequestError(
             400, f"{address[:100]!r} in a header of the request is not an address; correct it"
         ) from None
-
-
-def _is_address(host: str) -> bool:
-    """Tell whether a host is an IP address, which no name server has a say in."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -36,12 +36,8 @@ router = APIRouter()
 PAGE = files("nmt_core.server") / "page"
 
 REFUSAL = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": description,
-        "content": {"application/json": {"schema": REFUSAL}},
-    }
+    status: {"description": description, "content": {"application/json": {"schema": REFUSAL}}}
     for status, description in {
         400: "The request is wrong, longer than it may be, or lacks the API key",
         403: "The API key is wrong",
@@ -69,11 +65,6 @@ def describe_body(kind: type[Body], *media_types: str, **more: Any) -> dict[str,
 def find_service(request: Request) -> Service:
     """Return the service that the app state holds."""
     return request.app.state.service
-
-
-def answer_json(answer: Body) -> Response:
-    """Return an answer as JSON without absent fields."""
-    return Response(answer.model_dump_json(exclude_none=True), media_type="application/json")
 
 
 def admit(request: Request, key: str | None = None) -> User:
@@ -134,11 +125,11 @@ async def post_translation(request: Request) -> Response:
 
 @router.post(
     "/translate_file",
-    response_model=FileAnswer,
+    response_model_exclude_none=True,
     responses=REFUSALS,
     openapi_extra=describe_body(FileRequest, FORM, file={"type": "string", "format": "binary"}),
 )
-async def post_file(request: Request) -> Response:
+async def post_file(request: Request) -> FileAnswer:
     """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
     form = await read_admitted(request)
     file = form.get("file")
@@ -149,7 +140,7 @@ async def post_file(request: Request) -> Response:
     work = find_service(request).translate_file(user, fields, file.name, file.content)
     key, answer = await finish(request, work)
     answer.translatedFileUrl = str(request.url_for("download", key=key))
-    return answer_json(answer)
+    return answer
 
 
 @router.get("/download_file/{key}", response_model=None)

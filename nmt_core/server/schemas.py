@@ -24,15 +24,10 @@ MAX_FIELDS = 2000
 
 Absent = SkipJsonSchema[None]
 
-
 WholeText = Annotated[str, Field(max_length=2**31)]
 """Text of whole characters: pydantic refuses half ones where it counts them."""
 ApiKey = Annotated[
-    WholeText | Absent,
-    Field(
-        description="The key that the operator gave you; only if `/frontend/settings` says "
-        "`keyRequired`."
-    ),
+    WholeText | Absent, Field(description="Needed if `/frontend/settings` says `keyRequired`.")
 ]
 
 
@@ -222,14 +217,10 @@ def _parse_json(body: bytes) -> dict[str, Any]:
     return fields
 
 
-def _parse_form(text: bytes, name: str, encoding: str) -> dict[str, Any]:
+def _parse_form(data: bytes, name: str, encoding: str) -> dict[str, Any]:
     try:
-        fields = parse_qs(
-            text.decode(encoding),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MAX_FIELDS,
-        )
+        text = data.decode(encoding)
+        fields = parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         raise RequestError(
             400, f"{name} is not UTF-8 or has more than {MAX_FIELDS} fields; send JSON instead"
@@ -246,9 +237,8 @@ async def _read_parts(request: Request) -> dict[str, Any]:
                 if isinstance(part, str):
                     fields[name].append(part)
                 else:
-                    fields[name].append(
-                        SimpleNamespace(name=part.filename or "", content=await part.read())
-                    )
+                    file = SimpleNamespace(name=part.filename or "", content=await part.read())
+                    fields[name].append(file)
     except (HTTPException, UnicodeError, LookupError):
         raise RequestError(400, "the form cannot be read; send it anew in UTF-8") from None
     return _unwrap(fields)

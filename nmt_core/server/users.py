@@ -46,19 +46,24 @@ def find_user(keys: ApiKeys, key: str, default_rate: int | None) -> User:
     return User(f"key {short}", keys[digest] or default_rate, short)
 
 
+def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return a host as an IP address, if it is one."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
 def name_client(address: str) -> str:
     """Return the name under which a client is counted: its IPv4 address or its /64 of IPv6.
 
     A user of IPv6 commonly has a whole /64, and so 2**64 addresses.
     """
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:  # a proxy may name its clients otherwise
-        return address
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    mapped = parsed.ipv4_mapped
-    return str(mapped or ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    parsed = parse_address(address)  # a proxy may name its clients otherwise
+    if isinstance(parsed, ipaddress.IPv6Address):
+        mapped = parsed.ipv4_mapped
+        return str(mapped or ipaddress.ip_network((int(parsed) >> 64 << 64, 64)))
+    return address
 
 
 def read_keys(path: Path) -> ApiKeys:

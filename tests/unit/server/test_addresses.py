@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.server.errors import RequestError
-from nmt_core.server.middleware import check_framing, check_host, check_origin
+from nmt_core.server.middleware import check_host, check_origin
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import name_client
 from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
@@ -77,18 +77,6 @@ def test_pages_of_other_sites_may_not_write(method, origin, origins, status):
     headers = Headers({"host": "own.lan:5001"} | ({"origin": origin} if origin else {}))
 
     assert find_status(check_origin, method, headers, ServerConfig(origins=origins)) == status
-
-
-@pytest.mark.parametrize(
-    ("names", "status"),
-    [
-        ("content-length", 200),
-        ("transfer-encoding", 200),
-        ("content-length transfer-encoding", 400),
-    ],
-)
-def test_request_has_one_length(names, status):
-    assert find_status(check_framing, Headers(dict.fromkeys(names.split(), "5"))) == status
 
 
 @pytest.mark.parametrize(

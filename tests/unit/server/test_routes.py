@@ -86,6 +86,7 @@ REFUSED = [
     ({"json": HALLO | {"q": "a" * 30_000}}, 413, "a request may have 23000 bytes"),
     ({"json": HALLO, "headers": {"Host": "evil.example"}}, 403, "is not a name of this server"),
     ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "other sites"),
+    ({"headers": {"Transfer-Encoding": "chunked", "Content-Length": "5"}}, 400, "send one of them"),
     ({"method": "PUT", "json": HALLO}, 405, "PUT is not possible here"),
     *(
         ({"path": path, "method": "GET"}, 404, "nothing at this address")
