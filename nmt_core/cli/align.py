@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.seal import require_replaceable
 from nmt_core.cli.lines import read_columns
-from nmt_core.text.aligner.aligner import FORMAT, Aligner, format_links, load_aligner, write_aligner
+from nmt_core.text.aligner.aligner import FORMAT, format_links, load_aligner, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 
 
@@ -52,19 +52,15 @@ def align(
     if learn is not None:
         require_replaceable(learn, known=FORMAT)
     lines = list(zip(*read_columns(source, target), strict=True))
-    chosen = load_aligner(aligner) if aligner else learn_and_keep(lines, learn)
+    if aligner:
+        chosen = load_aligner(aligner)
+    elif learn:
+        chosen = learn_aligner(lines, tell=show_step)
+        write_aligner(learn, chosen)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))
 
 
-def learn_and_keep(lines: list[tuple[str, str]], folder: Path | None) -> Aligner:
-    """Learn an aligner from sentence pairs and seal it into a folder."""
-    assert folder is not None
-    learnt = learn_aligner(
-        lines,
-        tell=lambda step, log_likelihood: typer.echo(
-            f"{step}: log-likelihood {log_likelihood:.0f}", err=True
-        ),
-    )
-    write_aligner(folder, learnt)
-    return learnt
+def show_step(step: str, log_likelihood: float) -> None:
+    """Show a step of learning."""
+    typer.echo(f"{step}: log-likelihood {log_likelihood:.0f}", err=True)

@@ -14,23 +14,22 @@ from nmt_core.translation.memory.journal import (
     KEY_CHARACTERS,
     Correction,
     CorrectionJournal,
-    CorrectionStatus,
     Suggestion,
     select_corrections,
 )
 from nmt_core.translation.memory.pairs import read_pair_file, write_pair_file
 
 if TYPE_CHECKING:
-    from nmt_core.translation.memory.store import TranslationMemory
+    from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
 
 corrections = typer.Typer(
-    help="Decide on corrections that users suggested, and export or delete them.",
+    help="Decide on corrections.",
     add_completion=False,
     rich_markup_mode="markdown",
     no_args_is_help=True,
 )
 memory = typer.Typer(
-    help="Keep approved translations, and find those like a text.",
+    help="Keep approved translations.",
     add_completion=False,
     rich_markup_mode="markdown",
     no_args_is_help=True,
@@ -40,52 +39,36 @@ SHORTEST_DIGEST = 8
 """Characters of a digest that name a key."""
 
 JournalOption = Annotated[
-    Path, typer.Option("--journal", metavar="FILE", help="Journal of nmt serve --corrections.")
+    Path, typer.Option(metavar="FILE", help="Journal of nmt serve --corrections.")
 ]
 IdsOption = Annotated[
     list[str] | None, typer.Argument(metavar="ID", help="As nmt corrections list shows it.")
 ]
-PairOption = Annotated[
-    str, typer.Option("--languages", metavar="DE-EN", help="Source and target language.")
-]
+PairOption = Annotated[str, typer.Option(metavar="DE-EN", help="Source and target language.")]
 ServedMemoryOption = Annotated[
-    Path | None, typer.Option("--memory", metavar="FILE", help="Memory of nmt serve --memory, too.")
+    Path | None, typer.Option(metavar="FILE", help="Memory of nmt serve --memory, too.")
 ]
-MemoryOption = Annotated[
-    Path, typer.Option("--memory", metavar="FILE", help="The memory, one SQLite file.")
-]
-ProjectOption = Annotated[
-    str, typer.Option("--project", metavar="NAME", help="Units of this project alone.")
-]
+MemoryOption = Annotated[Path, typer.Option(metavar="FILE", help="The memory, one SQLite file.")]
+ProjectOption = Annotated[str, typer.Option(metavar="NAME", help="Units of this project alone.")]
 KeyOption = Annotated[
     str,
-    typer.Option(
-        "--key-digest", metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256."
-    ),
+    typer.Option(metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256."),
 ]
 
 
 @corrections.command("list")
-def list_corrections(
-    *,
-    journal: JournalOption,
-    status: Annotated[
-        CorrectionStatus | None,
-        typer.Option(metavar="STATUS", help="suggested, approved or dropped."),
-    ] = None,
-) -> None:
+def list_corrections(*, journal: JournalOption) -> None:
     """List corrections, the newest last, with tabs between the fields.
 
-    They are: id, status, time, digest of the key, languages, source, correction, translation
-    before. Characters that a terminal does not show are escaped, as in Python.
+    They are: id, status (suggested, approved or dropped), time, digest of the key, languages,
+    source, correction, translation before. Control characters are escaped, as in Python.
     """
     for each in _read(journal):
-        if status in (None, each.status):
-            own = each.suggestion
-            pair = " ".join(own.languages.codes)
-            fields = [each.id, each.status, own.time, own.key or "-", pair]
-            fields += [own.source, own.target, own.before]
-            typer.echo("\t".join(map(escape_unprintable, fields)))
+        own = each.suggestion
+        pair = " ".join(own.languages.codes)
+        fields = [each.id, each.status, own.time, own.key or "-", pair]
+        fields += [own.source, own.target, own.before]
+        typer.echo("\t".join(map(escape_unprintable, fields)))
 
 
 @corrections.command()
@@ -207,9 +190,9 @@ def import_units(
 
     They are served as approved. A unit whose source is there replaces the old one.
     """
-    from nmt_core.translation.memory.store import MemoryScope, MemoryUnit
+    from nmt_core.translation.memory.store import MemoryUnit
 
-    scope = MemoryScope(read_languages(languages), project, key_digest)
+    scope = _make_scope(languages, project, key_digest)
     units = (MemoryUnit(*pair) for pair in read_pair_file(file, scope.languages))
     typer.echo(f"imported: {_make_memory(memory).put(scope, units)}")
 
@@ -224,9 +207,7 @@ def export_units(
     key_digest: KeyOption = "",
 ) -> None:
     """Write the units of a language pair, project and key to a file."""
-    from nmt_core.translation.memory.store import MemoryScope
-
-    scope = MemoryScope(read_languages(languages), project, key_digest)
+    scope = _make_scope(languages, project, key_digest)
     pairs = ((unit.source, unit.target) for unit in _open_memory(memory).read(scope))
     typer.echo(f"exported: {write_pair_file(file, pairs, scope.languages)}")
 
@@ -251,9 +232,8 @@ def search_memory(
     as a share of the longer text.
     """
     from nmt_core.translation.memory.search import format_differences
-    from nmt_core.translation.memory.store import MemoryScope
 
-    scope = MemoryScope(read_languages(languages), project, key_digest)
+    scope = _make_scope(languages, project, key_digest)
     sentence = decode_argument(text, name="TEXT")
     for match in _open_memory(memory).search(sentence, scope, threshold=threshold, most=most):
         difference = format_differences(match.source, sentence)
@@ -272,6 +252,12 @@ def _make_memory(path: Path) -> "TranslationMemory":
     from nmt_core.translation.memory.store import TranslationMemory  # optional
 
     return TranslationMemory(path)
+
+
+def _make_scope(languages: str, project: str, key_digest: str) -> "MemoryScope":
+    from nmt_core.translation.memory.store import MemoryScope  # optional
+
+    return MemoryScope(read_languages(languages), project, key_digest)
 
 
 def _open_memory(path: Path) -> "TranslationMemory":

@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import read_columns
 from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
@@ -48,16 +47,12 @@ def evaluate(
             help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]",
         ),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the translations to this file, with tabs."),
-    ] = None,
     tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Score exported models on a test set of your own.
+    """Score models on a test set.
 
     Scores are sacreBLEU's, of raw text, with 95 % intervals by bootstrap and the signature that
     another program needs to compute the same.
@@ -77,8 +72,6 @@ def evaluate(
         metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
-    if out is not None and out.resolve() in {path.resolve() for path in (source, *reference)}:
-        raise ConfigError(f"--out {out} holds the test set; name another file")
     for option, given in (("--model", model), ("--reference", reference)):
         if len({path.resolve() for path in given}) != len(given):
             raise ConfigError(f"{option} names a path twice; give each once")
@@ -96,27 +89,12 @@ def evaluate(
         raise ConfigError(f"the models write {written}; give models of one target language")
     [code] = codes
     systems = {name: model.translate_sentences(sources) for name, model in translators.items()}
-    if out is not None:
-        write_translations(out, systems, sources, columns)
     console = Console()
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
         seeds = {name: [lines] for name, lines in systems.items()}
         differences = compare_all(seeds, references, sources, metrics=metrics, language=code)
         console.print(render_differences(differences))
-
-
-def write_translations(
-    path: Path,
-    systems: Mapping[str, Sequence[str]],
-    sources: Sequence[str],
-    references: Sequence[Sequence[str]],
-) -> None:
-    """Write a table: source, references, and the translation of each system."""
-    rows = zip(sources, *references, *systems.values(), strict=True)
-    heading = ("source", *["reference"] * len(references), *systems)
-    lines = ("\t".join(cell.replace("\t", " ") for cell in row) for row in rows)
-    files.write_lines(path, ["\t".join(heading), *lines])
 
 
 def render_scores(

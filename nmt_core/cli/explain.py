@@ -35,9 +35,6 @@ from nmt_core.text.aligner.aligner import format_links
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
-MOST_PICTURES = 100
-"""Limit of lines whose attention is drawn."""
-
 
 def explain(
     *,
@@ -64,9 +61,9 @@ def explain(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Show alternatives of translations, their scores, attention and word alignments.
+    """Show alternatives, attention and scores.
 
-    Each line is one sentence.
+    Each line is one sentence. Word alignments are written, too.
 
     **Examples**
 
@@ -117,7 +114,7 @@ class Explainer:
     count: int = 0
     """Lines so far."""
     best: dict[int, tuple[str, Translation]] = field(default_factory=dict)
-    """The first lines that have tokens, by number, and their best translations."""
+    """Lines that have tokens, by number, and their best translations."""
 
     def search(self, lines: list[str]) -> list[list[Translation]]:
         """Return the translations of each line, best first."""
@@ -130,7 +127,7 @@ class Explainer:
         )
         for line, own in zip(lines, translations, strict=True):
             self.count += 1
-            if own[0].tokens and len(self.best) < MOST_PICTURES:
+            if own[0].tokens:
                 self.best[self.count] = line, own[0]
             if self.translator.aligner and self.links:
                 links = self.translator.aligner.align([(line, each.text) for each in own])
@@ -139,11 +136,7 @@ class Explainer:
 
 
 def draw_attention(folder: Path, explainer: Explainer) -> None:
-    """Draw the attention of the first lines into a new folder.
-
-    Raises:
-        ConfigError: if the model has no attention.
-    """
+    """Draw the attention of lines into a new folder."""
     from nmt_core.evaluation.pictures import draw_looks  # needs matplotlib
     from nmt_core.translation.forced_decoding import trace_attention
 
@@ -154,8 +147,6 @@ def draw_attention(folder: Path, explainer: Explainer) -> None:
             raise ConfigError("this model has no attention; leave --attention out")
         looks[number] = look
     draw_looks(folder, looks)
-    if explainer.count > MOST_PICTURES:
-        typer.echo(f"the first {MOST_PICTURES} lines are drawn in {folder}", err=True)
 
 
 def format_explanation(number: int, translations: Sequence[Translation]) -> Iterator[str]:

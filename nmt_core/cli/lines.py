@@ -29,11 +29,7 @@ MOST_LINE_BYTES = 2**24
 
 
 def open_standard_input() -> io.BufferedIOBase:
-    """Return the bytes of standard input.
-
-    Raises:
-        CorpusError: if it is closed.
-    """
+    """Return the bytes of standard input."""
     if sys.stdin is None:
         raise CorpusError("standard input is closed; give lines by a pipe or by < FILE")
     assert isinstance(sys.stdin.buffer, io.BufferedIOBase)
@@ -41,11 +37,7 @@ def open_standard_input() -> io.BufferedIOBase:
 
 
 def decode_argument(text: str, *, name: str) -> str:
-    """Return a text of the command line.
-
-    Raises:
-        ConfigError: if it is not UTF-8.
-    """
+    """Return a text of the command line."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -56,11 +48,7 @@ def decode_argument(text: str, *, name: str) -> str:
 
 
 def open_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file.
-
-    Raises:
-        CorpusError: if it cannot be read, or is not UTF-8.
-    """
+    """Yield the lines of a file."""
     try:
         with path.open("rb") as file:
             yield from decode_lines(file, name=str(path))
@@ -69,11 +57,7 @@ def open_lines(path: Path) -> Iterator[str]:
 
 
 def read_columns(source: Path, *targets: Path) -> list[list[str]]:
-    """Return the lines of aligned files, source first.
-
-    Raises:
-        CorpusError: if one cannot be read, they do not pair up, or there is no line.
-    """
+    """Return the lines of aligned files, source first."""
     columns = [[*open_lines(path)] for path in (source, *targets)]
     for target, lines in zip(targets, columns[1:], strict=True):
         if len(lines) != len(columns[0]):
@@ -87,21 +71,13 @@ def read_columns(source: Path, *targets: Path) -> list[list[str]]:
 
 
 def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
-    r"""Yield the lines of a binary stream, ended by ``\n`` alone.
-
-    Raises:
-        CorpusError: naming the first line that is not UTF-8.
-    """
+    r"""Yield the lines of a binary stream, ended by ``\n`` alone."""
     for number, line in enumerate(stream, start=1):
         yield decode_utf8(line.removesuffix(b"\n"), name, line=number)
 
 
 def await_lines() -> Iterator[list[str]]:
-    """Return the lines of standard input; on a terminal, first ask for them.
-
-    Raises:
-        CorpusError: if standard input is closed.
-    """
+    """Return the lines of standard input; on a terminal, first ask for them."""
     source = open_standard_input()
     if source.isatty():
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
@@ -112,9 +88,6 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
     r"""Yield the lines of a stream, ended by ``\n`` alone, more and more at a time up to a limit.
 
     Where lines come in slowly, those that are there do not wait for others.
-
-    Raises:
-        CorpusError: naming the first line that is not UTF-8, or does not end.
     """
     size, rest, numbers = FIRST_LINES, b"", count(1)
     lines: deque[str] = deque()
@@ -165,11 +138,8 @@ def write_portions(
 ) -> None:
     """Translate portions of lines to standard output, and report doubts on standard error.
 
-    Args:
-        portions: the lines.
-        search: returns the translations of each line, best first.
-        format_line: returns the records of a line by its number, from 1.
-        flag_below: lines of a lower confidence are reported.
+    ``format_line`` returns the records of a line by its number, from 1. Lines of a confidence below
+    ``flag_below`` are reported.
     """
     numbers = count(1)
     with show_progress() as advance:

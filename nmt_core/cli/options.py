@@ -17,11 +17,7 @@ EXPORTED = Path("models/export")
 
 
 def find_exported() -> Path:
-    """Return the exported model of the current folder.
-
-    Raises:
-        ConfigError: if there is none.
-    """
+    """Return the exported model of the current folder."""
     if not EXPORTED.is_dir():
         raise ConfigError(f"--model is missing, and {EXPORTED} does not exist here; name a model")
     return EXPORTED
@@ -34,7 +30,6 @@ LineArguments = Annotated[
 Model = Annotated[
     Path,
     typer.Option(
-        "--model",
         metavar="DIR",
         help=f"Exported model. \\[default: {EXPORTED}]",
         default_factory=find_exported,
@@ -42,33 +37,25 @@ Model = Annotated[
     ),
 ]
 BeamSize = Annotated[
-    int | None,
-    typer.Option("--beam-size", metavar="K", min=1, help="Beam size. \\[default: the model's]"),
+    int | None, typer.Option(metavar="K", min=1, help="Beam size. \\[default: the model's]")
 ]
 Prefix = Annotated[
-    str,
-    typer.Option("--prefix", metavar="TEXT", help="Prefix of every translation, in whole words."),
+    str, typer.Option(metavar="TEXT", help="Prefix of every translation, in whole words.")
 ]
 Temperature = Annotated[
-    float,
-    typer.Option(
-        "--temperature", metavar="T", min=0, help="Of sampling; 0 takes the likeliest token."
-    ),
+    float, typer.Option(metavar="T", min=0, help="Of sampling; 0 takes the likeliest token.")
 ]
 TopK = Annotated[
-    int | None,
-    typer.Option("--top-k", metavar="K", min=1, help="Sample from the K likeliest tokens only."),
+    int | None, typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only.")
 ]
 TopP = Annotated[
-    float,
-    typer.Option("--top-p", metavar="P", help="Nucleus: the likeliest tokens of probability P."),
+    float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
-Device = Annotated[str, typer.Option("--device", metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
+Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
 EngineName = Annotated[
     str,
     typer.Option(
-        "--engine",
         metavar="NAME",
         help="ctranslate2 or torch; auto takes the fastest on a processor, torch on a GPU.",
     ),
@@ -78,48 +65,29 @@ Changes = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Change a setting; repeatable."),
 ]
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", metavar="N", min=1, help="CPU threads. \\[default: every core]"),
+    int | None, typer.Option(metavar="N", min=1, help="CPU threads. \\[default: every core]")
 ]
 GlossaryFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--glossary",
-        metavar="FILE",
-        help="Terms and their translations, with a tab between them; a term alone stays as it is.",
-    ),
+    Path | None, typer.Option(metavar="FILE", help="Terms and their translations, with tabs.")
 ]
 MemoryFile = Annotated[
     Path | None,
-    typer.Option(
-        "--memory", metavar="FILE", help="Take approved translations of nmt memory import."
-    ),
+    typer.Option(metavar="FILE", help="Take approved translations of nmt memory import."),
 ]
 ReviewBelow = Annotated[
     float,
     typer.Option(
-        "--review-below",
-        metavar="P",
-        min=0,
-        max=1,
-        help="Mark segments of a confidence below P for review.",
+        metavar="P", min=0, max=1, help="Mark segments of a confidence below P for review."
     ),
 ]
 TagName = Annotated[
     str | None,
-    typer.Option(
-        "--tag", metavar="NAME", help="Origin of the text: a tag of the model, see its card."
-    ),
+    typer.Option(metavar="NAME", help="Origin of the text: a tag of the model, see its card."),
 ]
 
 
 def open_portions(arguments: list[str] | None) -> Iterable[list[str]]:
-    """Return the lines of the command line, or else those of standard input as they come.
-
-    Raises:
-        ConfigError: if an argument is not UTF-8.
-        CorpusError: if standard input is closed.
-    """
+    """Return the lines of the command line, or else those of standard input as they come."""
     if arguments is None:
         return await_lines()
     return [[decode_argument(line, name="LINE") for line in arguments]]
@@ -135,12 +103,7 @@ def open_translator(
     memory: Path | None = None,
     tag: str | None = None,
 ) -> Translator:
-    """Load an exported model with the options of the command line.
-
-    Raises:
-        ConfigError: if an option is wrong, a file is missing, the model has no such tag, or a
-            glossary or memory needs its languages and it does not say them.
-    """
+    """Load an exported model with the options of the command line."""
     try_once(model, engine=engine, device=device, threads=threads)
     loaded = Translator.load(model, engine=engine, device=device, threads=threads)
     translator = loaded.choose_tag(tag)

@@ -27,46 +27,16 @@ class Command(NamedTuple):
 
 
 BUILT_IN = {
-    "translate": Command(
-        "nmt_core.cli.translate:translate",
-        "Translate lines, given as arguments or by standard input, to standard output.",
-    ),
-    "translate-file": Command(
-        "nmt_core.cli.translate:translate_documents",
-        "Translate documents: letter.docx becomes letter.en.docx.",
-    ),
-    "explain": Command(
-        "nmt_core.cli.explain:explain",
-        "Show alternatives of translations, their scores, attention and word alignments.",
-    ),
-    "sample": Command(
-        "nmt_core.cli.sample:sample_lines",
-        "Sample translations of lines from the model's distribution.",
-    ),
-    "evaluate": Command(
-        "nmt_core.cli.evaluate:evaluate",
-        "Score exported models on a test set of your own.",
-    ),
-    "serve": Command(
-        "nmt_core.cli.serve:serve",
-        "Translate over HTTP by LibreTranslate's API, and on a web page at `/`.",
-    ),
-    "corrections": Command(
-        "nmt_core.cli.corrections:corrections",
-        "Decide on corrections that users suggested, and export or delete them.",
-    ),
-    "memory": Command(
-        "nmt_core.cli.corrections:memory",
-        "Keep approved translations, and find those like a text.",
-    ),
-    "verify": Command(
-        "nmt_core.cli.verify:verify",
-        "Check a model: every file by its digest and, of a translator, its golden sentences.",
-    ),
-    "next": Command(
-        "nmt_core.cli.sample:next_tokens",
-        "Show the K likeliest next tokens of a translation that begins with a prefix.",
-    ),
+    "translate": Command("nmt_core.cli.translate:translate", "Translate lines."),
+    "translate-file": Command("nmt_core.cli.translate:translate_documents", "Translate documents."),
+    "explain": Command("nmt_core.cli.explain:explain", "Show alternatives, attention and scores."),
+    "sample": Command("nmt_core.cli.sample:sample_lines", "Sample translations of lines."),
+    "evaluate": Command("nmt_core.cli.evaluate:evaluate", "Score models on a test set."),
+    "serve": Command("nmt_core.cli.serve:serve", "Translate over HTTP and on a web page."),
+    "corrections": Command("nmt_core.cli.corrections:corrections", "Decide on corrections."),
+    "memory": Command("nmt_core.cli.corrections:memory", "Keep approved translations."),
+    "verify": Command("nmt_core.cli.verify:verify", "Check an exported model."),
+    "next": Command("nmt_core.cli.sample:next_tokens", "Show the likeliest next tokens."),
     "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
 

@@ -42,9 +42,10 @@ def sample_lines(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Sample translations of lines from the model's distribution.
+    """Sample translations of lines.
 
-    Each line is one sentence. Its samples depend on its text and the random seed alone.
+    They are drawn from the model's distribution. Each line is one sentence; its samples depend on
+    its text and the random seed alone.
 
     **Example**
 
@@ -85,10 +86,10 @@ def next_tokens(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Show the K likeliest next tokens of a translation that begins with a prefix.
+    """Show the likeliest next tokens.
 
-    Each record has a token and, after a tab, its probability. `</s>` is the end of the sentence; a
-    piece that begins with `▁` begins a word.
+    They are those of a translation that begins with a prefix. Each record has a token and, after a
+    tab, its probability. `</s>` is the end of the sentence; `▁` begins a word.
 
     **Example**
 

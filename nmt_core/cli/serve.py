@@ -88,7 +88,9 @@ def serve(
         typer.Option(metavar="URL", help="A site whose pages may use the server (CORS)."),
     ] = None,
 ) -> None:
-    """Translate over HTTP by LibreTranslate's API, and on a web page at `/`.
+    """Translate over HTTP and on a web page.
+
+    The API is LibreTranslate's, and the page is at `/`.
 
     **Example**
 

@@ -70,10 +70,10 @@ def translate(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Translate lines, given as arguments or by standard input, to standard output.
+    """Translate lines.
 
-    One line in gives one line out, in the same order; lines that come in slowly are translated as
-    they come. Each sentence of a line is translated by itself.
+    Lines are arguments, or come by standard input. One line in gives one line out, in the same
+    order, as soon as it comes. Each sentence of a line is translated by itself.
 
     **Examples**
 
@@ -191,10 +191,11 @@ def translate_documents(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Translate documents: letter.docx becomes letter.en.docx.
+    """Translate documents.
 
-    Line ends, lists, tags, links, code and times stay as they are. Segments that need review are
-    named on standard error. What is translated already in .po and .xlf stays.
+    letter.docx becomes letter.en.docx. Line ends, lists, tags, links, code and times stay as they
+    are, and so does what is translated already in .po and .xlf. Segments that need review are named
+    on standard error.
 
     **Examples**
 
@@ -244,11 +245,7 @@ def translate_stream(
     *,
     force: bool,
 ) -> TranslatedDocument:
-    """Translate standard input as a document, to a file or to standard output.
-
-    Raises:
-        DocumentError: if it cannot be read, or the file exists.
-    """
+    """Translate standard input as a document, to a file or to standard output."""
     if output:
         refuse_unwritable(output, force=force)
     stream = open_standard_input()

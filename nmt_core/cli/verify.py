@@ -21,14 +21,14 @@ def verify(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Check a model: every file by its digest and, of a translator, its golden sentences.
+    """Check an exported model.
+
+    Every file is checked by its digest, and of a translator also its golden sentences: lines whose
+    translations were kept when the model was exported, by each of its engines. Another processor
+    may round otherwise and differ where two translations are almost equally good.
 
     That finds accidents, not forgeries: to know who made a model, compare the digest shown with the
     `bundle_sha256` of the registry.
-
-    Golden sentences are lines whose translations were kept when the model was exported, by each of
-    its engines. Another processor may round otherwise and differ where two translations are almost
-    equally good.
 
     **Example**
 

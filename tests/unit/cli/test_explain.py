@@ -78,19 +78,14 @@ def test_confidence_is_a_column(tmp_path):
     assert first[5] == "1.00"
 
 
-def test_attention_is_drawn_for_each_line(bundle, tmp_path, monkeypatch):
+def test_attention_is_drawn_for_each_line(bundle, tmp_path):
     folder = tmp_path / "pictures"
-    words = ("explain", "--model", bundle, "--attention")
     assert ask("explain", bundle, "--attention", folder) == ask("explain", bundle)
     assert sorted(path.name for path in folder.iterdir()) == ["1.png", "2.png", "4.png"]
 
     assert "exists; name a new folder" in refuse(
         "explain", "--model", bundle, "--attention", folder
     )
-    monkeypatch.setattr("nmt_core.cli.explain.MOST_PICTURES", 1)
-    few = run(*words, tmp_path / "few", "", "Hund", "Haus")
-    assert [path.name for path in (tmp_path / "few").iterdir()] == ["2.png"]
-    assert f"the first 1 lines are drawn in {tmp_path / 'few'}" in few.stderr
 
 
 def test_model_without_attention_says_so(tmp_path):
