@@ -25,7 +25,8 @@ def check_out() -> None:
     git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
     git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
     git("fetch", "--quiet", "--force", "--tags", "origin")
-    follow_head()
+    follow = ["git", "remote", "set-head", "origin", "--auto"]
+    subprocess.run(follow, check=False, capture_output=True)  # its HEAD may be on no branch
     git("checkout", "--quiet", "--force", "--detach", os.environ.get("NMT_REVISION", "origin/HEAD"))
     if remote := os.environ.get("NMT_DVC_REMOTE"):
         dvc = [sys.executable, "-m", "dvc"]
@@ -33,14 +34,6 @@ def check_out() -> None:
             [*dvc, "remote", "add", "--quiet", "--local", "--force", "--default", "store", remote],
             check=True,
         )
-
-
-def follow_head() -> None:
-    """Let origin/HEAD be the branch that the repository is on, or the commit if it is on none."""
-    branch = ["git", "remote", "set-head", "origin", "--auto"]
-    if subprocess.run(branch, check=False, capture_output=True).returncode:
-        git("fetch", "--quiet", "origin", "HEAD")
-        git("update-ref", "--no-deref", "refs/remotes/origin/HEAD", "FETCH_HEAD")
 
 
 def git(*arguments: str) -> None:

@@ -2,8 +2,8 @@
 
 Usage: python -m infra.servers [--host ADDRESS] [--prefect-port PORT] [--mlflow-port PORT]
 
-Both keep SQLite databases in one folder, beside logs and a password that only its owner can read.
-The servers' own variables choose another database or file store.
+Both keep SQLite databases in one folder, beside logs and a password that only its owner can read,
+unless the servers' own variables choose another database or file store.
 """
 
 import json
@@ -63,11 +63,7 @@ class Servers(NamedTuple):
         }
 
     def start(self) -> None:
-        """Start both, at the same time.
-
-        Raises:
-            StartError: if one does not answer; the other runs on until ``stop``.
-        """
+        """Start both, at the same time; if one does not answer, the other runs until ``stop``."""
         for server in self:
             server.launch()
         for server in self:
@@ -86,12 +82,6 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
 
     Who writes to Prefect runs programs on workers, and every account of a machine reaches its
     loopback address, hence the password. Prefect checks neither host names nor origins by itself.
-
-    Args:
-        folder: of all their data.
-        host: address that they listen on.
-        prefect_port: 0 takes any free one.
-        mlflow_port: 0 takes any free one.
     """
     home = folder.resolve()
     login = f"{USER}:{(password := load_password(home / 'secrets.json'))}"
@@ -99,6 +89,7 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
     port = prefect_port or find_free_port(host)
     address = f"http://{host}:{port}"
     pages = [address, *([f"http://localhost:{port}"] if host == LOOPBACK else [])]
+    database = f"{home}/prefect/prefect.db"
     prefect = Server(
         name="prefect",
         folder=home / "prefect",
@@ -114,9 +105,7 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(pages),
             "PREFECT_UI_API_URL": f"{address}/api",
             "PREFECT_UI_STATIC_DIRECTORY": f"{home}/prefect/pages",
-            **keep_own(
-                PREFECT_API_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{home}/prefect/prefect.db"
-            ),
+            **keep_own(PREFECT_API_DATABASE_CONNECTION_URL=f"sqlite+aiosqlite:///{database}"),
         },
         health="/api/ready",  # /api/health says 200 without a database
     )
@@ -129,10 +118,7 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
         folder=records,
         host=host,
         port=port,
-        command=[
-            *(python, "-m", "mlflow", "server", *OPTIONS),
-            *(f"--host={host}", f"--port={port}"),
-        ],
+        command=[python, "-m", "mlflow", "server", *OPTIONS, f"--host={host}", f"--port={port}"],
         variables={
             **QUIET,
             "MLFLOW_SERVER_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,{LOOPBACK}:*",
@@ -156,8 +142,7 @@ def load_password(path: Path) -> str:
     """Return the password in a file, which is made if it is missing."""
     if not path.exists():
         write_private(path, json.dumps({"password": secrets.token_hex(24)}) + "\n")
-    password: str = files.read_json(path)["password"]
-    return password
+    return str(files.read_json(path)["password"])
 
 
 def write_private(path: Path, text: str) -> None:
@@ -189,9 +174,8 @@ def main(
         folder.chmod(0o700)
         if not host.strip("0.:"):  # every address of the machine
             raise ConfigError("--host must be an address that clients can call, such as 10.0.0.5")
-        servers = build_servers(
-            folder, host=host, prefect_port=prefect_port, mlflow_port=mlflow_port
-        )
+        ports = {"prefect_port": prefect_port, "mlflow_port": mlflow_port}
+        servers = build_servers(folder, host=host, **ports)
         stop_on_signals()
         try:
             with console.status("waiting for prefect and mlflow; the first time takes longest"):
@@ -215,11 +199,7 @@ def write_environment(servers: Servers, folder: Path) -> Path:
 
 @contextmanager
 def announce_servers(environment: Path) -> Iterator[bool]:
-    """Announce the servers in ``.env`` for programs of this folder, while they run.
-
-    Yields:
-        whether they are announced; an ``.env`` of the user's own is left alone.
-    """
+    """Announce the servers in ``.env`` while they run; yield False if the user has an own one."""
     if os.path.lexists(paths.DOTENV) and paths.DOTENV.resolve() != environment.resolve():
         yield False
         return
@@ -235,13 +215,11 @@ def show(servers: Servers, environment: Path, console: Console, *, announced: bo
     """Show the addresses of the servers, and where their password is."""
     for server in servers:
         console.print(f"{server.name}: {server.address}, log in {server.log}", soft_wrap=True)
-    here = (
-        f"by {paths.DOTENV}" if announced else f"after: . {environment} ({paths.DOTENV} is yours)"
-    )
+    own = f"after: . {environment} ({paths.DOTENV} is yours)"
     console.print(
-        f"\nCommands of this folder use both {here}; other clones need a copy of {environment} as "
-        f"their {paths.DOTENV}. Pages ask for the password there (user {USER}). make sync sends "
-        f"runs that have ended before.",
+        f"\nCommands of this folder use both {f'by {paths.DOTENV}' if announced else own}; other "
+        f"clones need a copy of {environment} as their {paths.DOTENV}. Pages ask for the password "
+        f"there (user {USER}). make sync sends runs that have ended before.",
         soft_wrap=True,
     )
     if servers.prefect.host != LOOPBACK:

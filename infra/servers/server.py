@@ -50,16 +50,14 @@ class Server:
     host: str
     port: int
     command: list[str]
-    """The program and its arguments, which all users of this machine can read."""
+    """The program and its arguments, which all users of this machine can read: no secrets."""
     variables: dict[str, str]
-    """Variables beside those of this process, secrets included."""
+    """Variables beside those of this process."""
     health: str
     """Path of the health check."""
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
     _reader: threading.Thread | None = field(default=None, init=False)
     _last_line: str = field(default="", init=False)
-    _due: float | None = field(default=None, init=False)
-    """Time of the next start of a server that has ended."""
 
     @property
     def address(self) -> str:
@@ -73,7 +71,7 @@ class Server:
 
     @property
     def running(self) -> bool:
-        """True while the main process runs."""
+        """Whether the main process runs."""
         return self._process is not None and self._process.poll() is None
 
     def answers(self) -> bool:
@@ -87,11 +85,7 @@ class Server:
         return False
 
     def launch(self) -> None:
-        """Run the program without waiting for its answer; it lives as long as our thread.
-
-        Raises:
-            StartError: if its port is taken.
-        """
+        """Run the program without waiting for its answer; it lives as long as our thread."""
         self.kill()  # children of a main process that was killed
         find_free_port(self.host, self.port, name=self.name)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -102,11 +96,7 @@ class Server:
         self._reader.start()
 
     def wait(self) -> None:
-        """Wait until it answers.
-
-        Raises:
-            StartError: if it ends before that, or takes too long.
-        """
+        """Wait until it answers, unless it ends before that or takes too long."""
         end = time.monotonic() + READY_SECONDS
         while not self.answers():
             if not self.running or time.monotonic() > end:
@@ -119,21 +109,6 @@ class Server:
                     f"{self.name} {problem}; its log ends with {self._last_line!r}, see {self.log}"
                 )
             time.sleep(0.1)
-
-    def revive(self, say: Callable[[str], None]) -> None:
-        """Start it again if it has ended, after a pause."""
-        if self.running:
-            return
-        if self._due is None:
-            code = self._process and self._process.poll()
-            say(f"{self.name} ended (exit code {code}), see {self.log}; it is started again")
-            self._due = time.monotonic() + PAUSE_SECONDS
-        elif time.monotonic() >= self._due:
-            self._due = None
-            try:
-                self.launch()
-            except StartError as error:
-                say(str(error))
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM to all its processes, and do not wait."""
@@ -169,16 +144,18 @@ def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
     """Start servers that end again, until an exception, such as a signal raises, ends it."""
     while True:
         for server in servers:
-            server.revive(say)
+            if not server.running:
+                say(f"{server.name} has ended, see {server.log}; it is started again")
+                time.sleep(PAUSE_SECONDS)
+                try:
+                    server.launch()
+                except StartError as error:  # such as a port that is taken; again after a pause
+                    say(str(error))
         time.sleep(0.5)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
-    """Return a free port: the given one, or any for 0.
-
-    Raises:
-        StartError: if the port is taken or forbidden, which many servers report late or never.
-    """
+    """Return a free port: the given one, or any for 0; many servers report a taken one never."""
     try:
         with socket.create_server((host, port)) as listener:
             number: int = listener.getsockname()[1]

@@ -53,7 +53,6 @@ def container(repository, place, *command, **more):
         ("main", None, "two"),
         ("main", "vone", "one"),
         ("main", "origin/old", "one"),
-        ("vone", "origin/HEAD", "one"),  # a repository whose HEAD is on no branch
         ("vone", "origin/main", "two"),
     ],
 )
