@@ -65,11 +65,14 @@ class SpacyWords:
             ) from None
         if kind != "spacy":
             raise ConfigError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
-        if _release(version) != _release(spacy_version):
-            raise ConfigError(_other_rules(folder, language, version))
         tokenizer = cls(language, numbers=numbers)
-        if tokenizer.rules_sha256() != rules:
-            raise ConfigError(_other_rules(folder, language, version))
+        release, installed = (str(each).split(".")[:2] for each in (version, spacy_version))
+        if release != installed or tokenizer.rules_sha256() != rules:
+            raise ConfigError(
+                f"{folder} was made with the {language!r} rules of spaCy {version}, and spaCy "
+                f"{spacy_version} has others; install spacy=={version}, or prepare the text and "
+                f"train again"
+            )
         return tokenizer
 
     def save(self, folder: Path) -> None:
@@ -125,14 +128,3 @@ def _load_rules(language: str) -> Any:
             f"for, choose 'xx' (rules of no language in particular), or use a SentencePiece "
             f"tokenizer, which needs no rules"
         ) from None
-
-
-def _release(version: str) -> list[str]:
-    return str(version).split(".")[:2]
-
-
-def _other_rules(folder: Path, language: str, version: str) -> str:
-    return (
-        f"{folder} was made with the {language!r} rules of spaCy {version}, and spaCy "
-        f"{spacy_version} has others; install spacy=={version}, or prepare the text and train again"
-    )

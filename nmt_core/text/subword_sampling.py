@@ -8,6 +8,7 @@ no piece reaches beyond. Chances are independent numbers, uniform above 0 up to 
 import bisect
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Literal
 
@@ -20,83 +21,66 @@ from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
 
+ScoredPieces = Mapping[str, tuple[int, float]]
+"""Number and score of every piece."""
 
-class MergeDropout:
-    """BPE-dropout (Provilkov et al. 2020, algorithm 1).
+LONGEST_PIECE = 16
+"""Characters of the longest piece that SentencePiece learns."""
 
-    Of all merges that are possible, each is left out with probability ``dropout``, and the best of
-    the others is made; so again, until none is left. The best ``k`` are left out with probability
-    ``dropout ** k``, so that one chance decides about them all.
 
-    Args:
-        pieces: number and rank of every piece, lower ranks being merged first.
-        dropout: at least 0 and below 1.
+def drop_merges(
+    word: str, chances: Iterator[float], pieces: ScoredPieces, dropout: float
+) -> tuple[int, ...]:
+    """Return the pieces of a word by BPE-dropout (Provilkov et al. 2020, algorithm 1).
+
+    Of all merges that are possible, each is left out with probability ``dropout``, at least 0 and
+    below 1, and the best of the others is made, until none is left. The best ``k`` are left out
+    with probability ``dropout ** k``, so that one chance decides about them all.
     """
-
-    def __init__(self, pieces: Mapping[str, tuple[int, float]], dropout: float) -> None:
-        self._pieces = pieces
-        self._per_log = 1 / math.log(dropout) if dropout else 0.0
-
-    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
-        """Return the numbers of the pieces."""
-        ends = [*range(len(word) + 1)]
-        while merges := sorted(self._list_merges(word, ends)):
-            left_out = int(math.log(next(chances)) * self._per_log)
-            if left_out >= len(merges):
-                break
-            ends.remove(merges[left_out][1])
-        return tuple(self._pieces[word[first:last]][0] for first, last in pairwise(ends))
-
-    def _list_merges(self, word: str, ends: Sequence[int]) -> Iterator[tuple[float, int]]:
-        """Yield the rank of each possible merge, and where its two symbols meet."""
-        for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
-            if piece := self._pieces.get(word[first:last]):
-                yield piece[1], middle
+    ends = [*range(len(word) + 1)]
+    per_log = 1 / math.log(dropout) if dropout else 0.0
+    while merges := sorted(_list_merges(word, ends, pieces)):
+        left_out = int(math.log(next(chances)) * per_log)
+        if left_out >= len(merges):
+            break
+        ends.remove(merges[left_out][1])
+    return tuple(pieces[word[first:last]][0] for first, last in pairwise(ends))
 
 
-class UnigramLattice:
-    """Subword regularization (Kudo 2018, section 3.3), of all segmentations.
+def _list_merges(
+    word: str, ends: Sequence[int], pieces: ScoredPieces
+) -> Iterator[tuple[float, int]]:
+    """Yield the rank of each possible merge, best first, and where its two symbols meet."""
+    for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
+        if piece := pieces.get(word[first:last]):
+            yield -piece[1], middle
 
-    One is drawn by its probability to the power ``alpha``: forward, the sums over all segmentations
-    of the beginnings of a word; backward, piece by piece from its end.
 
-    Args:
-        pieces: number and log-probability of every piece.
-        alpha: above 0.
+def draw_segmentation(
+    word: str, chances: Iterator[float], pieces: ScoredPieces, alpha: float
+) -> tuple[int, ...]:
+    """Return the pieces of a word by subword regularization (Kudo 2018, section 3.3).
+
+    One of all segmentations is drawn by its probability to the power ``alpha``: forward, the sums
+    over all segmentations of the beginnings of a word; backward, piece by piece from its end.
     """
-
-    def __init__(self, pieces: Mapping[str, tuple[int, float]], alpha: float) -> None:
-        self._pieces = pieces
-        self._alpha = alpha
-        self._longest = max(map(len, pieces))
-
-    def draw(self, word: str, chances: Iterator[float]) -> tuple[int, ...]:
-        """Return the numbers of the pieces."""
-        lattice = self._trace(word)
-        drawn: list[int] = []
-        end = len(word)
-        while end:
-            sums, pieces = lattice[end]
-            end, piece = pieces[bisect.bisect_left(sums, next(chances) * sums[-1])]
-            drawn.append(piece)
-        return tuple(reversed(drawn))
-
-    def _trace(self, word: str) -> list[tuple[list[float], list[tuple[int, int]]]]:
-        """Return for each end running sums over its pieces, and their beginnings and numbers."""
-        totals = [0.0]
-        lattice: list[tuple[list[float], list[tuple[int, int]]]] = [([0.0], [(0, 0)])]
-        for end in range(1, len(word) + 1):
-            pieces = [
-                (start, *self._pieces[word[start:end]])
-                for start in range(max(0, end - self._longest), end)
-                if word[start:end] in self._pieces
-            ]
-            logs = [totals[start] + self._alpha * score for start, _, score in pieces]
-            most = max(logs)
-            sums = [*accumulate(math.exp(log - most) for log in logs)]
-            totals.append(most + math.log(sums[-1]))
-            lattice.append((sums, [(start, number) for start, number, _ in pieces]))
-        return lattice
+    totals, lattice = [0.0], {}
+    for end in range(1, len(word) + 1):
+        first = max(0, end - LONGEST_PIECE)
+        starts = [start for start in range(first, end) if word[start:end] in pieces]
+        logs = [totals[start] + alpha * pieces[word[start:end]][1] for start in starts]
+        most = max(logs)
+        sums = [*accumulate(math.exp(log - most) for log in logs)]
+        totals.append(most + math.log(sums[-1]))
+        lattice[end] = sums, starts
+    drawn: list[int] = []
+    end = len(word)
+    while end:
+        sums, starts = lattice[end]
+        start = starts[bisect.bisect_left(sums, next(chances) * sums[-1])]
+        drawn.append(pieces[word[start:end]][0])
+        end = start
+    return tuple(reversed(drawn))
 
 
 SAMPLED = {"bpe_dropout": "bpe", "unigram": "unigram"}
@@ -133,14 +117,13 @@ class SubwordSampler:
                 f"train.subword_sampling.kind {config.kind!r} needs a tokenizer of model_type "
                 f"{SAMPLED[config.kind]!r}, got {kind}; choose what fits, or 'none'"
             )
-        scored = tokenizer.scored_pieces
-        self._texts = {number: piece for piece, (number, _) in scored.items()}
-        self._segmenter: MergeDropout | UnigramLattice
-        if config.kind == "bpe_dropout":
-            ranked = {piece: (number, -score) for piece, (number, score) in scored.items()}
-            self._segmenter = MergeDropout(ranked, config.dropout)
-        else:
-            self._segmenter = UnigramLattice(scored, config.alpha)
+        pieces = tokenizer.scored_pieces
+        self._texts = {number: piece for piece, (number, _) in pieces.items()}
+        self._draw = (
+            partial(drop_merges, pieces=pieces, dropout=config.dropout)
+            if config.kind == "bpe_dropout"
+            else partial(draw_segmentation, pieces=pieces, alpha=config.alpha)
+        )
 
     def sample(self, numbers: Sequence[int], draw: np.random.Generator) -> list[int]:
         """Return other pieces of the line that some pieces make, all by their numbers.
@@ -152,8 +135,7 @@ class SubwordSampler:
         chances = iter((1 - draw.random(characters)).tolist())
         return [
             *chain.from_iterable(
-                self._segmenter.draw(part, chances) if isinstance(part, str) else (part,)
-                for part in parts
+                self._draw(part, chances) if isinstance(part, str) else (part,) for part in parts
             )
         ]
 

@@ -8,8 +8,10 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple, Protocol
+
+from nmt_core.literals.checking import Breach
 
 
 class Span(NamedTuple):
@@ -35,18 +37,6 @@ UNALIGNED = -1
 """The link of a word that translates none of the source."""
 
 
-class NamedBreach(Protocol):
-    """A problem of a translation."""
-
-    @property
-    def text(self) -> str:
-        """A part of the source or of the translation."""
-
-    @property
-    def problem(self) -> str:
-        """The kind of the problem."""
-
-
 class Translated(Protocol):
     """The translation of a sentence, with its links if they are known."""
 
@@ -63,7 +53,7 @@ class Translated(Protocol):
         """The probability that it is good, if that is known."""
 
     @property
-    def breaches(self) -> Sequence[NamedBreach]:
+    def breaches(self) -> Sequence[Breach]:
         """Literals of the source that did not come through."""
 
     @property
@@ -167,40 +157,28 @@ def _align_equal(
     links: list[int],
 ) -> list[int]:
     """Link words that hang together in the same way in both: H, 2 and O of H2O."""
-    pieces = _find_pieces(source, source_words)
-    met: dict[tuple[str, ...], int] = defaultdict(int)
-    links = [*links]
-    for spelt, [first, *_] in _each(_find_pieces(target, target_words)):
-        if occurrences := pieces.get(spelt):
-            number = occurrences[min(met[spelt], len(occurrences) - 1)][0]
-            met[spelt] += 1
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for spelt, first in _list_cut_words(source, source_words):
+        places[spelt].append(first)
+    for spelt, first in _list_cut_words(target, target_words):
+        if spelt in places:
+            same = places[spelt]
+            number = same.pop(0) if len(same) > 1 else same[0]
             own = range(number, number + len(spelt))
             links = [UNALIGNED if link in own else link for link in links]
             links[first : first + len(spelt)] = own
     return links
 
 
-def _each(
-    pieces: dict[tuple[str, ...], list[list[int]]],
-) -> list[tuple[tuple[str, ...], list[int]]]:
-    return [(spelt, numbers) for spelt, runs in pieces.items() for numbers in runs]
-
-
-def _find_pieces(text: str, words: Sequence[Span]) -> dict[tuple[str, ...], list[list[int]]]:
-    """Return the numbers of words that were cut, by the pieces of the word that they make."""
-    pieces: dict[tuple[str, ...], list[list[int]]] = defaultdict(list)
-    number = 0
-    for whole in find_words(text):
-        numbers = []
-        while number < len(words) and words[number].end <= whole.end:
-            numbers.append(number)
-            number += 1
-        if len(numbers) > 1:
-            spelt = tuple(
-                text[words[index].start : words[index].end].casefold() for index in numbers
-            )
-            pieces[spelt].append(numbers)
-    return pieces
+def _list_cut_words(text: str, words: Sequence[Span]) -> list[tuple[tuple[str, ...], int]]:
+    """Return the pieces of each word that was cut, and the number of the first piece."""
+    wholes = _find_wholes(text, words)
+    runs = [[*run] for _, run in groupby(range(len(words)), key=wholes.__getitem__)]
+    return [
+        (tuple(text[slice(*words[number])].casefold() for number in run), run[0])
+        for run in runs
+        if len(run) > 1
+    ]
 
 
 LOOP_WORDS = 4

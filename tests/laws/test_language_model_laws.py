@@ -9,17 +9,23 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.random import make_generator
-from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.model import (
     TextModel,
     line_log_likelihoods,
     stream_log_likelihoods,
 )
-from nmt_core.extensions.language_models.neural import FeedForwardConfig, RecurrentConfig
-from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
-from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
-from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
-from nmt_core.extensions.language_models.units import learn_units
+from nmt_core.extensions.language_models.neural import (
+    FeedForwardConfig,
+    RecurrentConfig,
+    TransformerLanguageConfig,
+)
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig, Smoothing
+from nmt_core.extensions.language_models.reading import learn_units
+from nmt_core.extensions.language_models.training import (
+    LearningConfig,
+    build_language_model,
+    train_language_model,
+)
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from tests.support.language_models import Log
 
@@ -27,7 +33,7 @@ WORDS = 9
 SHAPE = {"width": 8, "embedding_width": 8}
 KINDS = {
     "unigram": NGramConfig(order=1),
-    "likelihood": NGramConfig(order=2, smoothing=MaximumLikelihood()),
+    "likelihood": NGramConfig(order=2, smoothing=Smoothing(kind="maximum_likelihood")),
     "kneser_ney": NGramConfig(order=4),
     "feed_forward": FeedForwardConfig(order=3, **SHAPE),
     "lstm": RecurrentConfig(**SHAPE),

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nmt_core.base.errors import NmtError
-from nmt_core.extensions.classifiers.training import ClassifierObjective
+from nmt_core.extensions.classifiers.model import ClassifierObjective
 from nmt_core.extensions.language_models.training import LanguageObjective
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.training.objective import TranslationObjective

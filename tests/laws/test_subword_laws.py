@@ -66,23 +66,6 @@ CHARACTERS = Characters()
 normal_lines = st.text().map(normalize).filter(bool)
 
 
-@given(line=st.text())
-@example("<s> </s> <unk> <pad> <0x41>")
-@example("x\N{LOWER ONE EIGHTH BLOCK}y \u2028 z\x00")
-@example("日本語 \N{GRINNING FACE} 2014 Fußballweltmeister")
-def test_joined_characters_are_the_normalised_line(line):
-    assert normalize(line) == CHARACTERS.decode(CHARACTERS.encode(line))
-
-
-@given(line=st.text())
-def test_a_token_is_a_character_and_none_is_a_space(line):
-    tokens = CHARACTERS.encode(line)
-
-    assert [len(token) for token in tokens] == [1] * len(normalize(line))
-    assert tokens == " ".join(tokens).split()
-    assert tokens == CHARACTERS.surfaces(line)
-
-
 @given(one=normal_lines, other=normal_lines)
 def test_a_space_is_the_sign_between_two_lines(one, other):
     apart = [CHARACTERS.encode(line) for line in (one, other)]

@@ -1,13 +1,13 @@
 """Train language models of a few tokens."""
 
-from typing import NamedTuple
-
 from nmt_core.base.config import build
-from nmt_core.extensions.language_models.bundle import write_language_model
 from nmt_core.extensions.language_models.model import TextModel
-from nmt_core.extensions.language_models.training import LearningConfig, train_language_model
-from nmt_core.extensions.language_models.transformer import MaskedLanguageModel
-from nmt_core.extensions.language_models.units import Units, learn_units
+from nmt_core.extensions.language_models.reading import learn_units
+from nmt_core.extensions.language_models.training import (
+    LearningConfig,
+    train_language_model,
+    write_language_model,
+)
 
 TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 
@@ -43,20 +43,12 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=
     ids = units.encode(text)
     arguments = {"training": ids, "validation": ids[:120], "checkpoints": folder / "checkpoints"}
     model, points = train_language_model(config, units, display=lambda _: log or Log(), **arguments)
-    masked = config.model.kind == "masked"
-    return config, Masked(model, units) if masked else TextModel(model, units), points
+    return config, TextModel(model, units), points
 
 
-class Masked(NamedTuple):
-    model: MaskedLanguageModel
-    units: Units
-
-
-def seal(folder, config, text_model, **learning):
+def seal(folder, text_model, **learning):
     """Write a model that was learnt here."""
-    write_language_model(
-        folder, text_model.model, text_model.units, model_config=config.model, learning=learning
-    )
+    write_language_model(folder, text_model.model, text_model.units, learning=learning)
 
 
 def weights(text_model):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from nmt_core.extensions.language_models.model import LanguageModel
+from nmt_core.extensions.language_models.model import LanguageModel, LanguageState
 from nmt_core.models.seq2seq import Memory, Seq2Seq, State
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
@@ -51,13 +51,6 @@ class Table(nn.Module):
         return p.log()
 
 
-@dataclass(frozen=True)
-class Read(State):
-    """All that was read, (R, t)."""
-
-    tokens: Tensor
-
-
 def look_up(table: Table, tokens: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
     """Return what follows each of some tokens, and all that was read after them."""
     found = []
@@ -67,7 +60,7 @@ def look_up(table: Table, tokens: Tensor, read: Tensor) -> tuple[Tensor, Tensor]
     return torch.stack(found, dim=1), read
 
 
-class TableLanguageModel(LanguageModel[Read]):
+class TableLanguageModel(LanguageModel):
     """Reads every line from its beginning."""
 
     def __init__(self, table: Table) -> None:
@@ -75,11 +68,11 @@ class TableLanguageModel(LanguageModel[Read]):
         self.table = table
 
     def start(self, rows):
-        return Read(torch.empty((rows, 0), dtype=torch.long))
+        return LanguageState(tokens=torch.empty((rows, 0), dtype=torch.long))
 
     def decode(self, tokens, state):
         found, read = look_up(self.table, tokens, state.tokens)
-        return found, Read(read)
+        return found, LanguageState(tokens=read)
 
     def log_probs(self, hidden):
         return hidden

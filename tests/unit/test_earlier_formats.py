@@ -11,7 +11,7 @@ from nmt_core.base import seal
 from nmt_core.base.errors import NmtError
 from nmt_core.data import shards
 from nmt_core.data.shards import ShardDataset
-from nmt_core.extensions.language_models.bundle import load_language_model
+from nmt_core.extensions.language_models.training import load_language_model
 from nmt_core.training import checkpoint
 from nmt_core.training.checkpoint import CheckpointStore
 from nmt_core.translation.translator import Translator

@@ -1,5 +1,6 @@
 """The commands of classifiers: ``nmt learn-classifier``, ``classify`` and ``neighbours``."""
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -14,26 +15,28 @@ from nmt_core.base.random import find_share_interval
 from nmt_core.base.seal import require_replaceable
 from nmt_core.cli.lines import open_standard_input, read_chunks
 from nmt_core.cli.options import Changes, Device, Threads
-from nmt_core.extensions.classifiers import training
 from nmt_core.extensions.classifiers.model import (
     FORMAT,
+    LearnClassifierConfig,
     TextClassifier,
     load_classifier,
+    train_classifier,
     write_classifier,
 )
 from nmt_core.extensions.classifiers.texts import (
     hold_out,
     learn_words,
+    list_labels,
     read_embeddings,
     read_labelled,
 )
-from nmt_core.extensions.classifiers.training import LearnClassifierConfig
-from nmt_core.extensions.language_models.commands import (
-    place_checkpoints,
-    remove_checkpoints,
+from nmt_core.extensions.learning import (
+    Out,
+    change_settings,
+    explain_settings,
+    keep_checkpoints,
     show_training,
 )
-from nmt_core.extensions.settings import change_settings, explain_settings
 from nmt_core.text.vocabulary import SPECIALS
 
 ClassifierFolder = Annotated[
@@ -47,12 +50,7 @@ def learn_classifier(
     labelled: Annotated[
         Path, typer.Option(metavar="FILE", help="Lines of label, tab, text, UTF-8.")
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", help="Folder to write the classifier to, new or of an older one."
-        ),
-    ],
+    out: Out,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -77,37 +75,38 @@ def learn_classifier(
 
         nmt learn-classifier --labelled reviews.tsv --vectors wiki.en.vec --out models/wiki
     """
-    chosen = [*(settings or []), *([f"training.compute.threads={threads}"] if threads else [])]
     require_replaceable(out, known=FORMAT)
     texts = read_labelled(labelled)
-    config = change_settings(LearnClassifierConfig(), chosen, at="learn-classifier")
+    config = change_settings(
+        LearnClassifierConfig(), settings, at="learn-classifier", threads=threads
+    )
     if config.model.frozen and vectors is None:
         raise ConfigError("model.frozen does not train the word vectors; add --vectors FILE")
     training_texts, held_out = hold_out(texts, config.held_out, seed=config.seed)
-    words, given = learn_words(config.text, training_texts.texts), None
+    words, given = learn_words(config.text, (text for _, text in training_texts)), None
     if vectors is not None:
         given = read_embeddings(vectors, words, seed=config.seed)
         shape = config.model.model_copy(update={"embedding_width": given.size(1)})
         config = config.model_copy(update={"model": shape})
     typer.echo(
         f"{len(training_texts):,} texts to learn from, {len(held_out):,} held out, labels "
-        f"{', '.join(texts.classes)}, {len(words.vocabulary):,} words in the vocabulary",
+        f"{', '.join(list_labels(texts))}, {len(words.vocabulary):,} words in the vocabulary",
         err=True,
     )
-    fingerprint = training.compute_labelled_fingerprint(config, texts, given)
-    checkpoints = place_checkpoints(out, fingerprint)
-    classifier, points = training.train_classifier(
-        config,
-        words,
-        training=training_texts,
-        validation=held_out,
-        vectors=given,
-        checkpoints=checkpoints,
-        display=show_training,
-    )
-    learning = config.model_dump(mode="json") | {"points": [point.row() for point in points]}
-    write_classifier(out, classifier, learning=learning)
-    remove_checkpoints(checkpoints)
+    settings_used = config.model_dump(mode="json")
+    vectors_read = [] if given is None else [given.numpy()]
+    with keep_checkpoints(out, settings_used, texts, *vectors_read) as checkpoints:
+        classifier, points = train_classifier(
+            config,
+            words,
+            training=training_texts,
+            validation=held_out,
+            vectors=given,
+            checkpoints=checkpoints,
+            display=show_training,
+        )
+        learning = settings_used | {"points": [point.row() for point in points]}
+        write_classifier(out, classifier, learning=learning)
     best = max(point.validation_scores["accuracy"] for point in points)
     typer.echo(f"accuracy {best:.2f} % on held-out texts; the classifier is in {out}", err=True)
 
@@ -200,18 +199,19 @@ def measure_accuracy(classifier: TextClassifier, labelled: Path) -> str:
         CorpusError: if the file does not hold labelled texts, or has an unknown label.
     """
     texts = read_labelled(labelled)
-    if strange := sorted({*texts.classes} - {*classifier.classes}):
+    labels = list_labels(texts)
+    if strange := sorted({*labels} - {*classifier.classes}):
         raise CorpusError(
             f"{labelled} has the label {strange[0]!r}, which the classifier does not know; "
             f"it knows {', '.join(classifier.classes)}"
         )
-    answers = [label for label, _ in classifier.classify(texts.texts)]
-    right = [*map(str.__eq__, answers, texts.labels)]
-    lines = [describe_share("accuracy", right)]
-    for label in texts.classes:
-        hits = [hit for hit, expected in zip(right, texts.labels, strict=True) if expected == label]
-        lines.append(describe_share(f"of {label}", hits))
-    return "\n".join(lines)
+    answers = classifier.classify([text for _, text in texts])
+    right = [
+        (label, label == answer) for (label, _), (answer, _) in zip(texts, answers, strict=True)
+    ]
+    shares = {"accuracy": [hit for _, hit in right]}
+    shares |= {f"of {label}": [hit for own, hit in right if own == label] for label in labels}
+    return "\n".join(itertools.starmap(describe_share, shares.items()))
 
 
 def describe_share(name: str, hits: Sequence[bool]) -> str:

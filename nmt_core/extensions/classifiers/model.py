@@ -1,4 +1,4 @@
-"""Recurrent classifiers of texts, and their sealed folders.
+"""Recurrent classifiers of texts: the model, its training and its sealed folder.
 
 Letters: B or N texts, S tokens, D features, C classes, V numbers of tokens.
 
@@ -11,30 +11,38 @@ Letters: B or N texts, S tokens, D features, C classes, V numbers of tokens.
     learning.json        settings and validations of the training
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.base import config, files
-from nmt_core.base.compute import find_device
+from nmt_core.base.compute import find_device, prepare_compute
 from nmt_core.base.config import Config
-from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
-from nmt_core.data.batch import pad
-from nmt_core.data.batching import batches_by_length
-from nmt_core.extensions.classifiers.texts import HashedWords, TextConfig
+from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.random import derive_seed, make_generator
+from nmt_core.base.seal import explain_unreadable, verify_bundle
+from nmt_core.data.batch import Position, Share, pad
+from nmt_core.data.batching import batches_by_length, shuffle_by_length
+from nmt_core.extensions.classifiers.texts import HashedWords, Labelled, TextConfig, list_labels
+from nmt_core.extensions.language_models.reading import TextBatch
+from nmt_core.extensions.learning import read_sealed, seal_model
 from nmt_core.models.embedding import embedding_table, pretrained_table
 from nmt_core.models.layers import Dropout
 from nmt_core.models.recurrence import RecurrentLayer
-from nmt_core.models.weights import restore_model, save_weights
-from nmt_core.text.vocabulary import PAD, Vocabulary
+from nmt_core.models.weights import restore_model
+from nmt_core.text.vocabulary import PAD
+from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
+from nmt_core.training.objective import Remedies
+from nmt_core.training.progress import Merit, Point
+from nmt_core.training.settings import AdamW, EpochTrainingConfig, WarmupDecay
 
 FORMAT = "classifier 2"
 
@@ -159,20 +167,24 @@ class _Shape(Config):
     classes: list[str] = Field(min_length=2)
 
 
+class _Sealed(Config):
+    model: _Shape
+
+
 def write_classifier(
     folder: Path, classifier: TextClassifier, *, learning: Mapping[str, Any]
 ) -> None:
     """Seal a classifier and, as JSON, how it was learnt; it replaces a folder of that name."""
-    words = classifier.words
-    shape = _Shape(
-        model=classifier.model.config, text=words.config, classes=list(classifier.classes)
+    words, classes = classifier.words, list(classifier.classes)
+    shape = _Shape(model=classifier.model.config, text=words.config, classes=classes)
+    seal_model(
+        folder,
+        FORMAT,
+        classifier.model,
+        model=shape.model_dump(mode="json"),
+        vocabulary=words.vocabulary.tokens,
+        learning=dict(learning),
     )
-    with files.whole_folder(folder) as part:
-        save_weights(classifier.model, part / "model.safetensors")
-        files.write_json(part / "model.json", shape.model_dump(mode="json"))
-        files.write_json(part / "vocabulary.json", list(words.vocabulary.tokens))
-        files.write_json(part / "learning.json", dict(learning))
-        files.write_json(part / MANIFEST, {"format": FORMAT, "files": list_contents(part)})
 
 
 def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
@@ -183,13 +195,130 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
     verify_bundle(folder, known=FORMAT)
-    with explain_unreadable(folder / "model.json"):
-        shape = config.build(_Shape, files.read_json(folder / "model.json"), at=folder.name)
-    with explain_unreadable(folder / "vocabulary.json"):
-        tokens = files.read_json(folder / "vocabulary.json")
-        vocabulary = Vocabulary(TypeAdapter(list[str]).validate_python(tokens, strict=True))
-    words = HashedWords(shape.text, vocabulary)
+    sealed, vocabulary = read_sealed(folder, _Sealed, "model")
+    shape, words = sealed.model, HashedWords(sealed.model.text, vocabulary)
     with explain_unreadable(folder / "model.safetensors"):
         build = partial(Classifier, shape.model, words.size, len(shape.classes))
         model = restore_model(folder / "model.safetensors", build)
     return TextClassifier(model.to(find_device(device)), words, tuple(shape.classes))
+
+
+class LearnClassifierConfig(Config):
+    """Settings of a classifier, its tokens and its training."""
+
+    text: TextConfig = TextConfig()
+    """Settings of the tokens of a text."""
+    model: ClassifierConfig = ClassifierConfig()
+    """Shape of the model."""
+    training: EpochTrainingConfig = EpochTrainingConfig(
+        epochs=3,
+        rows=64,
+        optimizer=AdamW(beta2=0.999, epsilon=1e-8),
+        schedule=WarmupDecay(learning_rate=2e-3, shape="linear"),
+    )
+    """Settings of training."""
+    held_out: float = Field(0.1, gt=0, lt=1)
+    """Share of the texts, drawn at random, that select the best epoch."""
+    seed: int = Field(1, ge=0)
+    """Random seed of held-out texts, weights, dropout and the order of texts."""
+
+
+@dataclass(frozen=True)
+class ShuffledTexts:
+    """Numbers of texts and their labels, in batches of similar length, shuffled each epoch."""
+
+    texts: Sequence[Sequence[int]]
+    labels: Sequence[int]
+    rows: int
+    seed: int
+
+    def steps(self, epoch: int) -> int:
+        """See the contract."""
+        del epoch
+        return -(-len(self.texts) // self.rows)
+
+    def epoch(self, epoch: int) -> Iterator[TextBatch]:
+        """See the contract."""
+        lengths = [len(text) for text in self.texts]
+        draw = make_generator(self.seed, "texts", epoch)
+        for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
+            labels = torch.tensor([self.labels[row] for row in batch])
+            yield TextBatch(pad([self.texts[row] for row in batch]), labels, continues=False)
+
+
+@dataclass
+class ClassifierObjective(EpochObjective[TextBatch]):
+    """The data and the loss of a classifier, selected by its accuracy on held-out texts."""
+
+    model: Classifier
+    held_out: Sequence[Sequence[int]]
+    expected: Int[Tensor, " N"]
+
+    remedies = Remedies(
+        memory="training.rows or text.longest",
+        validation_memory="text.longest or the sizes of model",
+        loss=LOSS_REMEDY,
+    )
+
+    @override
+    def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
+        tokens = int((batch.tokens != PAD).sum())
+        return Share(batch, predictions=len(batch.targets), target_tokens=tokens, after=after)
+
+    @override
+    def compute_loss(self, share: Share[TextBatch], step: int) -> tuple[Tensor, Tensor]:
+        nats = F.cross_entropy(self.model(share.batch.tokens), share.batch.targets, reduction="sum")
+        return nats / share.predictions, nats
+
+    @override
+    def validate(self) -> tuple[float, dict[str, float]]:
+        with self.compute.autocast():
+            logits = predict_logits(self.model, self.held_out)
+            loss = F.cross_entropy(logits, self.expected).item()
+        right = logits.argmax(dim=1) == self.expected
+        return loss, {"accuracy": 100 * right.sum().item() / len(right)}
+
+    @override
+    def judge(self, point: Point) -> Merit:
+        return (point.validation_scores["accuracy"], *super().judge(point))
+
+
+def train_classifier(
+    config: LearnClassifierConfig,
+    words: HashedWords,
+    *,
+    training: Labelled,
+    validation: Labelled,
+    vectors: Float[Tensor, "V D"] | None = None,
+    checkpoints: Path,
+    display: Callable[[int], TrainingDisplay],
+) -> tuple[TextClassifier, list[Point]]:
+    """Return a classifier of texts, and the points of its validations.
+
+    The best epoch is selected by the accuracy on ``validation``. Without ``vectors``, embeddings
+    start from random ones. Checkpoints in the folder of this training alone are continued.
+    """
+    compute = prepare_compute(**config.training.compute.model_dump())
+    classes = list_labels(training)
+    torch.manual_seed(derive_seed(config.seed, "weights"))
+    model = Classifier(config.model, words.size, len(classes), vectors).to(compute.device)
+    reading, held = (
+        ShuffledTexts(
+            [words.encode(text) for _, text in part],
+            [classes.index(label) for label, _ in part],
+            config.training.rows,
+            config.seed,
+        )
+        for part in (training, validation)
+    )
+    objective = ClassifierObjective(
+        model=model,
+        compute=compute,
+        config=config.training,
+        seed=config.seed,
+        reading=reading,
+        held_out=held.texts,
+        expected=torch.tensor(held.labels),
+    )
+    points = train_epochs(objective, checkpoints=checkpoints, display=display)
+    return TextClassifier(model, words, tuple(classes)), points

@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -17,76 +17,47 @@ from torch import Tensor
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.raw_lines import BYTE_ORDER_MARK
 from nmt_core.data.vectors import build_embedding_matrix, read_vectors
+from nmt_core.extensions.language_models.reading import split_lines
+from nmt_core.extensions.learning import read_text
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import UNK, Vocabulary
-
-COLUMNS = ("label", "text")
-"""Columns of a line; a first line with these names gives their places."""
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
 """Line break of HTML, which is frequent in reviews."""
 
 
-@dataclass(frozen=True)
-class LabelledTexts:
-    """Texts and the label of each."""
-
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Every label once, by the alphabet."""
-        return tuple(sorted({*self.labels}))
-
-    def take(self, rows: Sequence[int]) -> "LabelledTexts":
-        """Return some of them, in this order."""
-        texts, labels = [self.texts[row] for row in rows], [self.labels[row] for row in rows]
-        return LabelledTexts(tuple(texts), tuple(labels))
+Labelled = list[tuple[str, str]]
+"""Texts with their labels: label, text."""
 
 
-def read_labelled(path: Path) -> LabelledTexts:
-    """Read lines of label, tab and text, or of the columns that the first line names.
+def list_labels(labelled: Labelled) -> list[str]:
+    """Return every label once, by the alphabet."""
+    return sorted({label for label, _ in labelled})
+
+
+def read_labelled(path: Path) -> Labelled:
+    """Read lines of label, tab and text.
 
     Raises:
         CorpusError: if the file cannot be read, is not UTF-8, holds no text, or a line has another
             number of fields or no label.
     """
-    try:
-        content = decode_utf8(path.read_bytes(), path).removeprefix(BYTE_ORDER_MARK)
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
-    lines = [line.removesuffix("\r").split("\t") for line in content.split("\n")]
-    if lines[-1] == [""]:
-        lines.pop()
-    header = lines[0] if lines and {*COLUMNS} <= {*lines[0]} else None
-    columns = header or list(COLUMNS)
-    label, text = (columns.index(name) for name in COLUMNS)
-    first = 2 if header else 1
-    rows = lines[first - 1 :]
-    for number, fields in enumerate(rows, start=first):
-        if len(fields) != len(columns):
-            raise CorpusError(
-                f"line {number} of {path} has {len(fields)} fields instead of {len(columns)}; "
-                f"write label, tab, text, or name the columns in a first line"
-            )
-        if not fields[label].strip():
-            raise CorpusError(f"line {number} of {path} has no label; write label, tab, text")
-    if not rows:
+    content = read_text(path).removeprefix(BYTE_ORDER_MARK)
+    labelled = []
+    for number, line in enumerate(split_lines(content), start=1):
+        label, *texts = line.removesuffix("\r").split("\t")
+        if len(texts) != 1 or not label.strip():
+            problem = "no label" if len(texts) == 1 else f"{len(texts) + 1} fields instead of 2"
+            raise CorpusError(f"line {number} of {path} has {problem}; write label, tab, text")
+        labelled.append((label.strip(), texts[0]))
+    if not labelled:
         raise CorpusError(f"{path} holds no text; write lines of label, tab, text")
-    return LabelledTexts(
-        tuple(fields[text] for fields in rows), tuple(fields[label].strip() for fields in rows)
-    )
+    return labelled
 
 
-def hold_out(
-    labelled: LabelledTexts, share: float, *, seed: int
-) -> tuple[LabelledTexts, LabelledTexts]:
+def hold_out(labelled: Labelled, share: float, *, seed: int) -> tuple[Labelled, Labelled]:
     """Return texts to learn from, and a random share of distinct texts to validate on.
 
     Texts that differ only in capitals and spaces stay together.
@@ -94,26 +65,28 @@ def hold_out(
     Raises:
         CorpusError: if a label, or any second label, is missing from the texts to learn from.
     """
-    if len(labelled.classes) == 1:
+    labels = list_labels(labelled)
+    if len(labels) == 1:
         raise CorpusError(
-            f"all {len(labelled):,} texts are labelled {labelled.classes[0]!r}; give texts of two "
-            f"labels or more"
+            f"all {len(labelled):,} texts are labelled {labels[0]!r}; give texts of two labels or "
+            f"more"
         )
     alike: dict[str, list[int]] = {}
-    for row, text in enumerate(labelled.texts):
+    for row, (_, text) in enumerate(labelled):
         alike.setdefault(" ".join(text.lower().split()), []).append(row)
     groups = list(alike.values())
     order = make_generator(seed, "held out").permutation(len(groups)).tolist()
     count = max(1, round(len(groups) * share))
-    held = sorted(row for group in order[:count] for row in groups[group])
-    training = labelled.take(sorted(row for group in order[count:] for row in groups[group]))
-    if training.classes != labelled.classes:
-        lost = sorted({*labelled.classes} - {*training.classes})
+    held, rest = (
+        [labelled[row] for row in sorted(row for group in part for row in groups[group])]
+        for part in (order[:count], order[count:])
+    )
+    if lost := [label for label in labels if label not in list_labels(rest)]:
         raise CorpusError(
             f"once {len(held):,} of {len(labelled):,} texts are held out, none is left labelled "
             f"{', '.join(lost)}; give more of them, or set held_out lower"
         )
-    return training, labelled.take(held)
+    return rest, held
 
 
 class TextConfig(Config):

@@ -1,8 +1,6 @@
 """The commands of language models: ``nmt learn``, ``generate`` and ``score``."""
 
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +9,6 @@ import typer
 
 from nmt_core.base import compute, config
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.progress import TrainingDisplay
-from nmt_core.base.raw_lines import decode_utf8
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
 from nmt_core.cli.options import (
@@ -25,20 +21,26 @@ from nmt_core.cli.options import (
     TopP,
     open_translator,
 )
-from nmt_core.extensions.language_models import bundle
-from nmt_core.extensions.language_models.training import (
-    LearningConfig,
-    compute_text_fingerprint,
-    train_language_model,
-)
-from nmt_core.extensions.language_models.units import (
-    SubwordUnit,
+from nmt_core.extensions.language_models.reading import (
     Units,
     encode_parts,
     hold_out_end,
     learn_units,
 )
-from nmt_core.extensions.settings import change_settings, explain_settings
+from nmt_core.extensions.language_models.training import (
+    LearningConfig,
+    load_language_model,
+    train_language_model,
+    write_language_model,
+)
+from nmt_core.extensions.learning import (
+    Out,
+    change_settings,
+    explain_settings,
+    keep_checkpoints,
+    read_text,
+    show_training,
+)
 from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.translation.forced_decoding import score_pairs
@@ -52,10 +54,7 @@ HEADING = "log-likelihood\tperplexity\ttokens"
 def learn(
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
-    out: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Folder to write the model to, new or of an older one."),
-    ],
+    out: Out,
     validation: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
@@ -94,15 +93,13 @@ def learn(
     **Units**: characters make one stream, line ends included; words and subwords make lines.
     """
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
-    if threads:
-        chosen.append(f"training.compute.threads={threads}")
-    built = change_settings(LearningConfig(), chosen, at="learn")
+    built = change_settings(LearningConfig(), chosen, at="learn", threads=threads)
     require_replaceable(out, known=LANGUAGE_MODEL)
     if validation:
-        learnt, held_out = read_text(text), read_text(validation)
+        learnt, held_out = join_texts(text), join_texts(validation)
     else:
         document = built.unit.kind == "character"
-        learnt, held_out = hold_out_end(read_text(text), built.held_out, document=document)
+        learnt, held_out = hold_out_end(join_texts(text), built.held_out, document=document)
     units = find_units(built, learnt, tokens_of)
     parts = {"training": learnt, "validation": held_out}
     texts = encode_parts(parts, units, masked=built.model.kind == "masked")
@@ -111,29 +108,20 @@ def learn(
         f"validate on, {len(units.vocabulary):,} in the vocabulary",
         err=True,
     )
-    checkpoints = place_checkpoints(out, compute_text_fingerprint(built, units, **texts))
-    model, points = train_language_model(
-        built, units, **texts, checkpoints=checkpoints, display=show_training
-    )
-    learning = built.model_dump(mode="json") | {"points": [p.row() for p in points]}
-    bundle.write_language_model(out, model, units, model_config=built.model, learning=learning)
-    remove_checkpoints(checkpoints)
+    given = built.model_dump(mode="json")
+    with keep_checkpoints(out, given, units.vocabulary.tokens, *texts.values()) as checkpoints:
+        model, points = train_language_model(
+            built, units, **texts, checkpoints=checkpoints, display=show_training
+        )
+        learning = given | {"points": [point.row() for point in points]}
+        write_language_model(out, model, units, learning=learning)
     best = min(point.validation_loss for point in points)
     typer.echo(f"validation loss {best:.4f} nats per token; the model is in {out}", err=True)
 
 
-def read_text(paths: Sequence[Path]) -> str:
-    """Return texts as one.
-
-    Raises:
-        CorpusError: if one cannot be read, or is not UTF-8.
-    """
-    texts = []
-    for path in paths:
-        try:
-            texts.append(decode_utf8(path.read_bytes(), path))
-        except OSError as error:
-            raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+def join_texts(paths: Sequence[Path]) -> str:
+    """Return texts as one."""
+    texts = [read_text(path) for path in paths]
     return "".join(
         text if text.endswith("\n") or len(texts) == 1 else f"{text}\n" for text in texts
     )
@@ -141,7 +129,7 @@ def read_text(paths: Sequence[Path]) -> str:
 
 def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Units:
     """Return the units that are asked for."""
-    if not isinstance(built.unit, SubwordUnit):
+    if built.unit.kind != "subword":
         if tokens_of:
             raise ConfigError(f"--tokens-of goes with --unit subword, not {built.unit.kind}")
         return learn_units(built.unit, text)
@@ -151,23 +139,6 @@ def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Unit
         )
     target = Translator.load(tokens_of).target
     return Units(built.unit, target.tokenizer, target.vocabulary)
-
-
-def place_checkpoints(out: Path, fingerprint: str) -> Path:
-    """Return the folder of the checkpoints of a training, beside the folder of its model."""
-    return out.with_name(f"{out.name}.checkpoints") / fingerprint
-
-
-def remove_checkpoints(folder: Path) -> None:
-    """Remove the checkpoints of a training that has ended."""
-    shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # others may be there, of other settings
-        folder.parent.rmdir()
-
-
-def show_training(total_steps: int) -> TrainingDisplay:
-    """Show the progress of a training on standard error."""
-    return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
 
 
 def generate(
@@ -202,7 +173,7 @@ def generate(
     """
     begin = decode_argument(prefix, name="--prefix")
     compute.set_threads(threads)
-    text_model = bundle.load_language_model(language_model, device=device)
+    text_model = load_language_model(language_model, device=device)
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     sampling = config.build(TokenSampling, values, at="generate")
     typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))
@@ -246,7 +217,7 @@ def score(
     else:
         assert language_model is not None
         compute.set_threads(threads)
-        scores = bundle.load_language_model(language_model, device=device).score(lines)
+        scores = load_language_model(language_model, device=device).score(lines)
     typer.echo(HEADING, err=True)
     for line_score in scores:
         typer.echo(

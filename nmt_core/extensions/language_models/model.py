@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, islice, pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,21 +22,35 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
 from nmt_core.data.batching import batches_by_length
-from nmt_core.extensions.language_models.units import Units, split_lines
+from nmt_core.extensions.language_models.reading import Units, split_lines
 from nmt_core.models.seq2seq import State
 from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.search.stepwise import draw_tokens, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
-StateT = TypeVar("StateT", bound="State")
+
+@dataclass(frozen=True)
+class LanguageState(State):
+    """What a model remembers of the tokens of each row."""
+
+    layers: tuple[tuple[Tensor, ...], ...] = ()
+    """Of each layer: the states of its cells, (R, D) each, or keys and values of the n tokens, (R,
+    H, n, d) each."""
+    tokens: Tensor | None = None
+    """The last N - 1 tokens, PAD before the first, or the n tokens of a context."""
 
 
-class LanguageModel(nn.Module, ABC, Generic[StateT]):
-    """Gives the probability of every token after those before it."""
+class LanguageModel(nn.Module, ABC):
+    """Gives the probability of every token after those before it, by a softmax if it is neural."""
 
+    config: Any
+    """Settings of the kind of model."""
+    output: nn.Linear
     carries = False
     """Whether the state of a line carries over to the next one."""
+    never: Sequence[int] = (PAD, BOS)
+    """Tokens with probability 0."""
 
     @property
     def device(self) -> torch.device:
@@ -44,18 +58,21 @@ class LanguageModel(nn.Module, ABC, Generic[StateT]):
         return next(chain(self.parameters(), self.buffers())).device
 
     @abstractmethod
-    def start(self, rows: int) -> StateT:
+    def start(self, rows: int) -> LanguageState:
         """Return the state of rows of which no token was read."""
 
     @abstractmethod
     def decode(
-        self, tokens: Int[Tensor, "R T"], state: StateT
-    ) -> tuple[Shaped[Tensor, "R T D"], StateT]:
+        self, tokens: Int[Tensor, "R T"], state: LanguageState
+    ) -> tuple[Shaped[Tensor, "R T D"], LanguageState]:
         """Read the next tokens of every row; return hidden vectors, and the new state."""
 
-    @abstractmethod
     def log_probs(self, hidden: Shaped[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
         """Return the log-probabilities of the next token, in float32 or better."""
+        logits = self.output(hidden)
+        precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        never = torch.tensor(self.never, device=logits.device)
+        return precise.index_fill(-1, never, -torch.inf).log_softmax(dim=-1)
 
     def log_likelihood(
         self, hidden: Shaped[Tensor, "*N D"], tokens: Int[Tensor, "*N"]
@@ -69,39 +86,20 @@ class LanguageModel(nn.Module, ABC, Generic[StateT]):
         return self.log_probs(hidden)
 
 
-class NeuralLanguageModel(LanguageModel[StateT]):
-    """A language model that predicts from hidden vectors by a softmax."""
-
-    output: nn.Linear
-
-    def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        """See the contract; PAD and BOS have probability 0."""
-        return forbid(self.output(hidden), [PAD, BOS]).log_softmax(dim=-1)
+def start_window(rows: int, order: int, device: torch.device) -> LanguageState:
+    """Return the state of a model of the last N - 1 tokens before it reads any."""
+    return LanguageState(tokens=torch.full((rows, order - 1), PAD, device=device))
 
 
-def forbid(logits: Float[Tensor, "*N V"], tokens: Sequence[int]) -> Float[Tensor, "*N V"]:
-    """Return logits in float32 or better; some tokens get probability 0."""
-    precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return precise.index_fill(-1, torch.tensor(tokens, device=logits.device), -torch.inf)
-
-
-@dataclass(frozen=True)
-class Window(State):
-    """The last N - 1 tokens; PAD where nothing was read yet."""
-
-    tokens: Tensor  # (R, N - 1)
-
-    @classmethod
-    def empty(cls, rows: int, order: int, device: torch.device) -> "Window":
-        """Return the window of rows of which no token was read."""
-        return cls(torch.full((rows, order - 1), PAD, device=device))
-
-
-def slide(tokens: Int[Tensor, "R T"], window: Window) -> tuple[Int[Tensor, "R T N-1"], Window]:
-    """Return the window after each of the tokens, and the last one."""
-    seen = torch.cat([window.tokens, tokens], dim=1)
-    width = window.tokens.size(1)
-    return seen.unfold(1, width, 1)[:, 1:], Window(seen[:, seen.size(1) - width :])
+def slide(
+    tokens: Int[Tensor, "R T"], state: LanguageState
+) -> tuple[Int[Tensor, "R T N-1"], LanguageState]:
+    """Return the N - 1 tokens up to each of the tokens, and the new state."""
+    assert state.tokens is not None
+    seen = torch.cat([state.tokens, tokens], dim=1)
+    width = state.tokens.size(1)
+    last = LanguageState(tokens=seen[:, seen.size(1) - width :])
+    return seen.unfold(1, width, 1)[:, 1:], last
 
 
 ROWS_PER_SOFTMAX = 1024
@@ -118,7 +116,7 @@ BATCH_TOKENS = 4096
 class TextModel:
     """A language model and its units; puts the model in evaluation mode."""
 
-    model: LanguageModel[Any]
+    model: LanguageModel
     units: Units
 
     def __post_init__(self) -> None:
@@ -134,7 +132,7 @@ class TextModel:
         read = list(compress(lines, counts))
         if self.units.document:
             tokens = [self.units.encode_part(f"{line}\n") for line in read]
-            flat = [BOS, *(number for line in tokens for number in line)]
+            flat = [BOS, *chain.from_iterable(tokens)]
             ends = np.cumsum([0, *(len(line) for line in tokens)])
             stream = stream_log_likelihoods(self.model, flat)
             nats = [stream[begin:end] for begin, end in pairwise(ends)]
@@ -173,7 +171,7 @@ class TextModel:
 
 @torch.inference_mode()
 def stream_log_likelihoods(
-    model: LanguageModel[Any], tokens: Sequence[int]
+    model: LanguageModel, tokens: Sequence[int]
 ) -> Float[np.ndarray, " T-1"]:
     """Read one stream; return the log-likelihood of every token after the first, 0 for BOS."""
     stream = torch.tensor(tokens, device=model.device)
@@ -187,15 +185,14 @@ def stream_log_likelihoods(
 
 @torch.inference_mode()
 def line_log_likelihoods(
-    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+    model: LanguageModel, lines: Sequence[Sequence[int]]
 ) -> list[Float[np.ndarray, " T-1"]]:
     """Return the log-likelihoods of tokens after the first, of lines that each begin with BOS.
 
     A model that was trained to go on from line to line reads them as one stream.
     """
     if model.carries:
-        stream = [token for line in lines for token in line]
-        nats = stream_log_likelihoods(model, stream)
+        nats = stream_log_likelihoods(model, [*chain.from_iterable(lines)])
         ends = np.cumsum([len(line) for line in lines])
         return [nats[end - len(line) : end - 1] for line, end in zip(lines, ends, strict=True)]
     scores: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
@@ -207,7 +204,7 @@ def line_log_likelihoods(
 
 
 def _together(
-    model: LanguageModel[Any], lines: Sequence[Sequence[int]]
+    model: LanguageModel, lines: Sequence[Sequence[int]]
 ) -> list[Float[np.ndarray, " T-1"]]:
     tokens = pad(lines).to(model.device)
     hidden, _ = model.decode(tokens[:, :-1], model.start(len(lines)))
@@ -216,7 +213,7 @@ def _together(
     return [part.numpy() for part in nats.split([len(line) - 1 for line in lines])]
 
 
-def _score(model: LanguageModel[Any], hidden: Tensor, tokens: Tensor) -> Tensor:
+def _score(model: LanguageModel, hidden: Tensor, tokens: Tensor) -> Tensor:
     parts = zip(hidden.split(ROWS_PER_SOFTMAX), tokens.split(ROWS_PER_SOFTMAX), strict=True)
     nats = torch.cat([model.log_likelihood(features, wanted) for features, wanted in parts])
     return nats.masked_fill(tokens == BOS, 0.0)
@@ -224,7 +221,7 @@ def _score(model: LanguageModel[Any], hidden: Tensor, tokens: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def generate_tokens(
-    model: LanguageModel[Any],
+    model: LanguageModel,
     read: Sequence[int],
     sampling: TokenSampling,
     chance: np.random.Generator,

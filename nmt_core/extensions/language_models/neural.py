@@ -1,18 +1,26 @@
-"""Neural language models: feed-forward n-grams, and LSTM, GRU or plain recurrent layers."""
+"""Neural language models: feed-forward n-grams, recurrent layers, and Transformers.
 
-from dataclasses import dataclass
+Letters: R rows, T tokens, D features, V vocabulary, N order of a model of the last N - 1 tokens.
+"""
+
 from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.base.config import Config
-from nmt_core.extensions.language_models.model import NeuralLanguageModel, Window, slide
-from nmt_core.models.embedding import embedding_table
+from nmt_core.extensions.language_models.model import (
+    LanguageModel,
+    LanguageState,
+    slide,
+    start_window,
+)
+from nmt_core.models.attention import KeyValue, compute_next_rotation, make_causal_mask
+from nmt_core.models.embedding import embedding, embedding_table
 from nmt_core.models.layers import Dropout, dropout
 from nmt_core.models.recurrence import (
     FORGET,
@@ -22,8 +30,9 @@ from nmt_core.models.recurrence import (
     advance,
     read_cells,
 )
-from nmt_core.models.seq2seq import State
-from nmt_core.models.settings import CellKind
+from nmt_core.models.settings import CellKind, EncoderConfig
+from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
+from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
 
 
 class FeedForwardConfig(Config):
@@ -41,7 +50,7 @@ class FeedForwardConfig(Config):
     """Probability of dropping a feature before and after the hidden layer."""
 
 
-class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
+class FeedForwardLanguageModel(LanguageModel):
     """Combines the vectors of the last N - 1 tokens, side by side, in a hidden layer."""
 
     def __init__(self, config: FeedForwardConfig, words: int) -> None:
@@ -54,13 +63,13 @@ class FeedForwardLanguageModel(NeuralLanguageModel[Window]):
         self.drop = Dropout(config.dropout)
 
     @override
-    def start(self, rows: int) -> Window:
-        return Window.empty(rows, self.config.order, self.device)
+    def start(self, rows: int) -> LanguageState:
+        return start_window(rows, self.config.order, self.device)
 
     @override
     def decode(
-        self, tokens: Int[Tensor, "R T"], state: Window
-    ) -> tuple[Float[Tensor, "R T D"], Window]:
+        self, tokens: Int[Tensor, "R T"], state: LanguageState
+    ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
         windows, state = slide(tokens, state)
         context = self.drop(self.embedding(windows).flatten(2) * self.scale)
         return self.drop(torch.tanh(self.combine(context))), state
@@ -105,14 +114,7 @@ class RecurrentConfig(Config):
         return self
 
 
-@dataclass(frozen=True)
-class Recollection(State):
-    """The states of all layers: (h, c) of an LSTM, (h,) of others, (R, D) each."""
-
-    layers: tuple[tuple[Tensor, ...], ...]
-
-
-class Recurrent(NeuralLanguageModel[Recollection]):
+class Recurrent(LanguageModel):
     """Reads all tokens by recurrent layers, with dropout between them (Zaremba et al. 2014)."""
 
     def __init__(self, config: RecurrentConfig, words: int) -> None:
@@ -138,22 +140,22 @@ class Recurrent(NeuralLanguageModel[Recollection]):
             self.output.weight = self.embedding.weight
 
     @override
-    def start(self, rows: int) -> Recollection:
+    def start(self, rows: int) -> LanguageState:
         memories = STATE_PARTS[self.config.cell]
         nothing = self.output.bias.new_zeros(rows, self.config.width)
-        return Recollection(((nothing,) * memories,) * self.config.layers)
+        return LanguageState(((nothing,) * memories,) * self.config.layers)
 
     @override
     def decode(
-        self, tokens: Int[Tensor, "R T"], state: Recollection
-    ) -> tuple[Float[Tensor, "R T D"], Recollection]:
+        self, tokens: Int[Tensor, "R T"], state: LanguageState
+    ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
         x = self.drop(self._read(tokens))
         layers = []
         for layer, before in zip(self.layers, state.layers, strict=True):
             x, after = self._advance(layer, x, before)
             layers.append(after)
             x = self.drop(x)
-        return x, Recollection(tuple(layers))
+        return x, LanguageState(tuple(layers))
 
     def _read(self, tokens: Int[Tensor, "R T"]) -> Float[Tensor, "R T I"]:
         if self.config.input == "embedding":
@@ -177,3 +179,114 @@ class Recurrent(NeuralLanguageModel[Recollection]):
             state = advance(self.config.cell, prepared, recurrent, state)
             outputs.append(state[0])
         return torch.stack(outputs, dim=1), state
+
+
+class TransformerEncoder(nn.Module):
+    """Embeds tokens at their positions and reads them by pre-norm layers (Vaswani et al. 2017)."""
+
+    def __init__(self, config: EncoderConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        shape = config.build_layer_config()
+        self.rotary_width = find_rotary_width(shape)
+        table = embedding_table(words, config.width)
+        self.embedding = embedding(shape, table, scale=config.width**0.5)
+        self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
+        self.norm = build_layer_norm(shape)
+        self.drop = Dropout(config.dropout)
+        for module in self.layers.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+
+    def start(self, rows: int) -> tuple[KeyValue, ...]:
+        """Return the past of rows of which nothing was read."""
+        shape = rows, self.config.heads, 0, self.config.width // self.config.heads
+        nothing = self.norm.bias.new_zeros(shape)
+        return ((nothing, nothing),) * self.config.layers
+
+    @override
+    def forward(
+        self,
+        tokens: Int[Tensor, "R T"],
+        past: tuple[tuple[Tensor, ...], ...],
+        padding: Bool[Tensor, "R T"] | None = None,
+    ) -> tuple[Float[Tensor, "R T D"], tuple[tuple[Tensor, ...], ...]]:
+        """Read the next tokens of every row, which see those before them, and nothing after.
+
+        With ``padding`` they are all of their row, and see each other but for padding.
+        """
+        first = past[0][0].size(2)
+        x = self.drop(self.embedding(tokens, first))
+        if padding is None:
+            mask = make_causal_mask(first + tokens.size(1), tokens.device)
+            blocked = None if mask is None else mask[:, :, first:]
+        else:
+            blocked = padding[:, None, None]
+        rotation = compute_next_rotation(x, self.rotary_width, first)
+        present = []
+        for layer, (keys, values) in zip(self.layers, past, strict=True):
+            x, key_value = cast("EncoderLayer", layer).go_on(x, (keys, values), blocked, rotation)
+            present.append(key_value)
+        return self.norm(x), tuple(present)
+
+
+class TransformerLanguageConfig(EncoderConfig):
+    """A Transformer language model (Radford et al. 2018), or a masked one (Devlin et al. 2019).
+
+    A masked model scores and generates no text; other models start from its weights.
+    """
+
+    kind: Literal["transformer", "masked"] = "transformer"
+    """The tag of this choice."""
+
+
+class TransformerLanguageModel(LanguageModel):
+    """Predicts the next token, or masked ones.
+
+    The output shares the embedding (Press and Wolf 2017).
+
+    Of a longer text it attends to at least the last half context. When a context is full, its newer
+    half begins the next one, after BOS, as training windows begin. So a prediction depends on a
+    token's place in the text, and never on the portions that the text is read in.
+
+    A masked model predicts a token from all others of its line; the mask is token V.
+    """
+
+    def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
+        super().__init__()
+        self.config = config
+        self.mask = words if config.kind == "masked" else None
+        size = words
+        if self.mask is not None:
+            self.never, size = (*range(len(SPECIALS)), self.mask), words + 1
+        self.encoder = TransformerEncoder(config, size)
+        self.output = nn.Linear(config.width, size)
+        nn.init.zeros_(self.output.bias)
+        self.output.weight = self.encoder.embedding.table.weight
+
+    @override
+    def start(self, rows: int) -> LanguageState:
+        nothing = torch.zeros(rows, 0, dtype=torch.long, device=self.device)
+        return LanguageState(self.encoder.start(rows), nothing)
+
+    @override
+    def decode(
+        self, tokens: Int[Tensor, "R T"], state: LanguageState
+    ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
+        """See the contract; a masked model reads whole lines, from both sides."""
+        if self.mask is not None:
+            return self.encoder(tokens, self.encoder.start(len(tokens)), tokens == PAD)[0], state
+        assert state.tokens is not None
+        seen, layers, parts = state.tokens, state.layers, []
+        while tokens.size(1):
+            if seen.size(1) == self.config.context:
+                newer = seen[:, -(self.config.context // 2) :]
+                seen = torch.cat([torch.full_like(seen[:, :1], BOS), newer], dim=1)
+                _, layers = self.encoder(seen, self.encoder.start(len(seen)))
+            room = self.config.context - seen.size(1)
+            part, layers = self.encoder(tokens[:, :room], layers)
+            parts.append(part)
+            seen, tokens = torch.cat([seen, tokens[:, :room]], dim=1), tokens[:, room:]
+        return torch.cat(parts, dim=1), LanguageState(layers, seen)

@@ -1,22 +1,34 @@
-"""Batches of a text in training: successive windows, shuffled ones, or ones with masked tokens.
+"""Texts of language models: their tokens, and batches of them in training.
 
-A row begins with BOS, which says that nothing is known of what came before. Targets are PAD where
-there is nothing to learn: in padding, and at the BOS between two lines.
+Characters make a document, kept verbatim, line ends included, and read as one stream. Words, and
+the subwords of a translator, make lines, each from BOS to EOS, as translations are.
+
+A row of a batch begins with BOS, which says that nothing is known of what came before. Targets are
+PAD where there is nothing to learn: in padding, and at the BOS between two lines.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Int
+from pydantic import Field, model_validator
 from torch import Tensor
 
+from nmt_core.base.config import Config
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import TensorBatch, TokenNumbers, pad
 from nmt_core.data.batching import shuffle_by_length
-from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
+from nmt_core.text import load_tokenizer
+from nmt_core.text.side import Side
+from nmt_core.text.tokenizer import Tokenizer, Words
+from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
 MASKED_SHARE = 0.15
 """Share of the tokens that a masked model predicts (Devlin et al. 2019, section 3.1)."""
@@ -151,3 +163,155 @@ def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[
     shown = np.where(chance < AS_MASK + AS_ANOTHER, others, tokens[chosen])
     read[chosen] = np.where(chance < AS_MASK, words, shown)
     return read, wanted
+
+
+SETTINGS = {
+    "character": ("kind", "lower_case"),
+    "word": ("kind", "lower_case", "split", "min_count", "max_words"),
+    "subword": ("kind",),
+}
+"""Settings of each kind of unit."""
+
+
+class UnitConfig(Config):
+    """The tokens of a text."""
+
+    kind: Literal["character", "word", "subword"] = "character"
+    """All characters of the training text, its words, or the target tokens of an exported
+    translator, which then can start from the model."""
+    lower_case: bool = False
+    """Characters and words only: read capital letters as small ones."""
+    split: Literal["punctuation", "whitespace"] = "punctuation"
+    """Words only: cut at spaces alone, or around punctuation marks too."""
+    min_count: int = Field(2, ge=1)
+    """Words only: occurrences below which a word is the unknown token."""
+    max_words: int | None = Field(None, ge=1)
+    """Words only: most frequent words to keep; null keeps all."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "UnitConfig":
+        for name in type(self).model_fields.keys() - SETTINGS[self.kind]:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} cannot be combined with kind {self.kind!r}; remove it")
+        return self
+
+
+@dataclass(frozen=True)
+class Units:
+    """Text to numbers and back."""
+
+    config: UnitConfig
+    tokenizer: Tokenizer | None
+    """None for characters."""
+    vocabulary: Vocabulary
+
+    @property
+    def document(self) -> bool:
+        """Tells whether a text is one stream, rather than lines."""
+        return self.tokenizer is None
+
+    def encode(self, text: str, *, name: str = "text") -> Int[np.ndarray, " T"]:
+        """Return a text as one array; BOS begins independent parts; blank lines are left out.
+
+        Raises:
+            CorpusError: if nothing is left, by what the text is called.
+        """
+        if self.document:
+            numbers = [BOS, *self.encode_part(text)]
+        else:
+            lines = (self.encode_line(line) for line in split_lines(text) if line.strip())
+            numbers = [number for line in lines for number in line]
+        if len(numbers) <= 1:
+            raise CorpusError(f"the {name} is empty or holds blank lines alone; give more text")
+        return np.array(numbers)
+
+    def encode_line(self, line: str) -> list[int]:
+        """Return a line from BOS to EOS, normalised as translators read it."""
+        return [BOS, *self.encode_part(line), EOS]
+
+    def encode_part(self, part: str) -> list[int]:
+        """Return a part of a line, normalised so, or of a document, as it is."""
+        if self.tokenizer is None:
+            return self.vocabulary.encode(part.lower() if self.config.lower_case else part)
+        return Side(self.tokenizer, self.vocabulary).ids(part)
+
+    def decode(self, numbers: Iterable[int]) -> str:
+        """Return the text; EOS ends a line."""
+        lines: list[list[int]] = [[]]
+        for number in numbers:
+            if number == EOS:
+                lines.append([])
+            else:
+                lines[-1].append(number)
+        join = "".join if self.tokenizer is None else self.tokenizer.decode
+        return "\n".join(join(self.vocabulary.decode(line)) for line in lines)
+
+
+def learn_units(settings: UnitConfig, text: str) -> Units:
+    """Return the units that a training text is made of: characters or words."""
+    tokenizer = find_tokenizer(settings)
+    if tokenizer is None:
+        counts = Counter(text.lower() if settings.lower_case else text)
+        return Units(settings, None, Vocabulary.most_frequent(counts))
+    counts = Counter(token for line in split_lines(text) for token in tokenizer.encode(line))
+    vocabulary = Vocabulary.most_frequent(
+        counts, max_size=settings.max_words, min_count=settings.min_count
+    )
+    return Units(settings, tokenizer, vocabulary)
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines of a text, ended by ``\n`` alone."""
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def find_tokenizer(settings: UnitConfig, folder: Path | None = None) -> Tokenizer | None:
+    """Return what cuts text into units; None for characters.
+
+    Args:
+        settings: the kind of unit.
+        folder: tokenizer of subwords.
+    """
+    if settings.kind == "word":
+        return Words(settings.split, lower_case=settings.lower_case)
+    return load_tokenizer(folder) if folder and settings.kind == "subword" else None
+
+
+def hold_out_end(text: str, share: float, *, document: bool) -> tuple[str, str]:
+    """Cut a text in order, as shuffled parts would share paragraphs (Géron, chapter 16).
+
+    Args:
+        text: characters if it is a document, else lines.
+        share: share to validate on; with 0, validation is the training text.
+        document: whether the text is one stream, rather than lines.
+
+    Raises:
+        CorpusError: if nothing would be left to learn from.
+    """
+    pieces = list(text) if document else split_lines(text)
+    joint = "" if document else "\n"
+    end = len(pieces) - max(1, round(len(pieces) * share)) if share else len(pieces)
+    if end < 1:
+        raise CorpusError(
+            "the text is too short to hold out any of it; give more, or a text for --validation"
+        )
+    return joint.join(pieces[:end]), joint.join(pieces[end:] if share else pieces)
+
+
+def encode_parts(
+    parts: Mapping[str, str], units: Units, *, masked: bool
+) -> dict[str, Int[np.ndarray, " N"]]:
+    """Return the token numbers of texts by their names.
+
+    Raises:
+        CorpusError: naming the first text without a token, or without one to mask.
+    """
+    encoded = {name: units.encode(text, name=f"{name} text") for name, text in parts.items()}
+    for name, numbers in encoded.items():
+        if masked and not (numbers >= len(SPECIALS)).any():
+            remedy = ", or lower unit.min_count" if units.config.kind == "word" else ""
+            raise CorpusError(
+                f"the {name} text holds no {units.config.kind} that the model knows, so there is "
+                f"none to hide; give more text{remedy}"
+            )
+    return encoded

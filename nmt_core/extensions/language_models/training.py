@@ -1,42 +1,64 @@
-"""Training a language model, or counting one."""
+"""Training language models of all kinds, and their sealed folders.
 
-import hashlib
-import json
+::
+
+    manifest.json            format, and the digest and size of every other file
+    model.safetensors        weights, or counts
+    model.json               kind and shape
+    units.json               what a text is made of
+    vocabulary.json          the tokens in order
+    tokenizer/               for subwords
+    learning.json            how it was learnt, and what its validations saw
+"""
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from pydantic import Field, model_validator
 from torch import Tensor
 from typing_extensions import override
 
-from nmt_core.base.compute import prepare_compute
+from nmt_core.base.compute import find_device, prepare_compute
 from nmt_core.base.config import Config
+from nmt_core.base.errors import BundleError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
+from nmt_core.base.seal import LANGUAGE_MODEL, explain_unreadable, verify_bundle
 from nmt_core.data.batch import Position, Share
-from nmt_core.extensions.language_models.bundle import (
-    AnyLanguageModel,
-    LanguageModelConfig,
-    build_language_model,
-)
 from nmt_core.extensions.language_models.model import (
     LanguageModel,
-    NeuralLanguageModel,
+    LanguageState,
+    TextModel,
     line_log_likelihoods,
 )
-from nmt_core.extensions.language_models.neural import RecurrentConfig
+from nmt_core.extensions.language_models.neural import (
+    FeedForwardConfig,
+    FeedForwardLanguageModel,
+    Recurrent,
+    RecurrentConfig,
+    TransformerLanguageConfig,
+    TransformerLanguageModel,
+)
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
-from nmt_core.extensions.language_models.reading import Streams, TextBatch, Windows
-from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
-from nmt_core.extensions.language_models.units import CharacterUnit, UnitConfig, Units
-from nmt_core.models.seq2seq import State
+from nmt_core.extensions.language_models.reading import (
+    SETTINGS,
+    Streams,
+    TextBatch,
+    UnitConfig,
+    Units,
+    Windows,
+    find_tokenizer,
+)
+from nmt_core.extensions.learning import read_sealed, seal_model
 from nmt_core.models.settings import EncoderConfig
+from nmt_core.models.weights import load_tensors, restore_model
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, Reading, train_epochs
 from nmt_core.training.objective import Remedies
@@ -56,6 +78,23 @@ MOST_LOSS = 1e9
 """Loss in place of infinity, which JSON lacks."""
 
 
+LanguageModelConfig = Annotated[
+    NGramConfig | FeedForwardConfig | RecurrentConfig | TransformerLanguageConfig,
+    Field(discriminator="kind"),
+]
+
+NEURAL_MODELS: dict[type, Any] = {
+    FeedForwardConfig: FeedForwardLanguageModel,
+    RecurrentConfig: Recurrent,
+    TransformerLanguageConfig: TransformerLanguageModel,
+}
+
+
+def build_language_model(config: LanguageModelConfig, words: int) -> Any:
+    """Return a neural model with random weights, drawn by torch's generator."""
+    return NEURAL_MODELS[type(config)](config, words)
+
+
 class NeuralTrainingConfig(EpochTrainingConfig):
     """Settings of training a neural language model."""
 
@@ -72,7 +111,7 @@ class LearningConfig(Config):
 
     model: LanguageModelConfig = NGramConfig()
     """Kind and shape."""
-    unit: UnitConfig = CharacterUnit()
+    unit: UnitConfig = UnitConfig()
     """What a text is made of."""
     training: NeuralTrainingConfig = NeuralTrainingConfig()
     """How it learns, if it is neural."""
@@ -102,7 +141,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
         document: whether the text is one stream, rather than lines.
     """
 
-    model: NeuralLanguageModel[Any] | MaskedLanguageModel
+    model: LanguageModel
     validation: Int[np.ndarray, " N"]
     document: bool
 
@@ -111,7 +150,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
         validation_memory="the sizes of model",
         loss=LOSS_REMEDY,
     )
-    _state: State | None = None
+    _state: LanguageState | None = None
 
     @override
     def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
@@ -120,21 +159,14 @@ class LanguageObjective(EpochObjective[TextBatch]):
 
     @override
     def compute_loss(self, share: Share[TextBatch], step: int) -> tuple[Tensor, Tensor]:
-        passage = share.batch
-        real = (passage.targets != PAD).flatten().nonzero().squeeze(1)
-        features = self._read(passage).flatten(0, 1).index_select(0, real)
-        targets = passage.targets.flatten().index_select(0, real)
+        batch = share.batch
+        hidden, state = read_batch(self.model, batch, self._state)
+        self._state = state.map(Tensor.detach) if self.model.carries else None
+        real = (batch.targets != PAD).flatten().nonzero().squeeze(1)
+        features = hidden.flatten(0, 1).index_select(0, real)
+        targets = batch.targets.flatten().index_select(0, real)
         nats = -self.model.log_likelihood(features, targets).sum()
         return nats / max(1, share.predictions), nats
-
-    def _read(self, passage: TextBatch) -> Float[Tensor, "R T D"]:
-        """Return what every target is predicted from."""
-        if isinstance(self.model, MaskedLanguageModel):
-            return self.model.read(passage.tokens)
-        begin = self._state if passage.continues else self.model.start(len(passage.tokens))
-        hidden, state = self.model.decode(passage.tokens, begin)
-        self._state = state.map(Tensor.detach) if self.model.carries else None
-        return hidden
 
     @override
     def validate(self) -> tuple[float, dict[str, float]]:
@@ -148,7 +180,7 @@ class LanguageObjective(EpochObjective[TextBatch]):
 
     @override
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        if "state.0" in tensors and not isinstance(self.model, MaskedLanguageModel):
+        if "state.0" in tensors:
             numbers = count()
             self._state = self.model.start(1).map(
                 lambda part: tensors[f"state.{next(numbers)}"].to(part.device)
@@ -163,7 +195,7 @@ def train_language_model(
     validation: Int[np.ndarray, " N"],
     checkpoints: Path,
     display: Callable[[int], TrainingDisplay],
-) -> tuple[AnyLanguageModel, list[Point]]:
+) -> tuple[LanguageModel, list[Point]]:
     """Return a language model of a text, and the points of its validations.
 
     BOS begins independent parts of both texts. Checkpoints in the folder of this training alone are
@@ -182,8 +214,7 @@ def train_language_model(
             validation_scores={},
         )
         return counted.eval(), [point]
-    wanted = config.training.compute
-    compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
+    compute = prepare_compute(**config.training.compute.model_dump())
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_language_model(config.model, words).to(compute.device)
     objective = LanguageObjective(
@@ -206,67 +237,97 @@ def choose_reading(
     model, rows, window = config.model, config.training.rows, config.training.window
     if isinstance(model, RecurrentConfig) and model.stateful:
         return Streams(text, rows, window)
-    masked = words if isinstance(model, MaskedConfig) else None
-    return Windows(text, rows, window, config.seed, masked)
+    masked = isinstance(model, TransformerLanguageConfig) and model.kind == "masked"
+    return Windows(text, rows, window, config.seed, words if masked else None)
+
+
+def read_batch(
+    model: LanguageModel, batch: TextBatch, state: LanguageState | None
+) -> tuple[Tensor, LanguageState]:
+    """Return what the targets of a batch are predicted from, and the state after it."""
+    begin = state if batch.continues and state else model.start(len(batch.tokens))
+    return model.decode(batch.tokens, begin)
 
 
 @torch.inference_mode()
-def mean_loss(model: AnyLanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
+def mean_loss(model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
     """Return the cross entropy per token, ends of lines included, in nats.
 
     A neural model reads a stream in a few parts side by side. A masked model predicts the same
     tokens in each validation. The loss of an n-gram model is at most :data:`MOST_LOSS`.
     """
     model.eval()
-    if isinstance(model, MaskedLanguageModel):
-        return _mean_masked_loss(model, text)
-    if document or model.carries:
-        loss = _mean_stream_loss(model, text)
+    reading: Reading[TextBatch]
+    if isinstance(model, TransformerLanguageModel) and model.mask is not None:
+        context = model.config.context
+        reading = Windows(text, VALIDATION_ROWS, context, seed=0, masked=model.mask)
+    elif isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
+        reading = Streams(text, 1, VALIDATION_ROWS * VALIDATION_WINDOW)
+    elif document or model.carries:
+        reading = Streams(text, VALIDATION_ROWS, VALIDATION_WINDOW)
     else:
         lines = [line.tolist() for line in np.split(text, np.flatnonzero(text == BOS))[1:]]
-        loss = -float(np.concatenate(line_log_likelihoods(model, lines)).mean())
-    return min(loss, MOST_LOSS) if isinstance(model, NGram) else loss
-
-
-def _mean_stream_loss(model: LanguageModel[Any], text: Int[np.ndarray, " N"]) -> float:
-    rows, window = VALIDATION_ROWS, VALIDATION_WINDOW
-    if isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
-        rows, window = 1, rows * window
+        return -float(np.concatenate(line_log_likelihoods(model, lines)).mean())
     nats, tokens, state = 0.0, 0, None
-    for passage in Streams(text, rows, window).epoch(0):
-        here = passage.to(model.device)
-        state = model.start(len(here.tokens)) if state is None else state
-        hidden, state = model.decode(here.tokens, state)
-        nats += _sum_nats(model, hidden, here.targets)
-        tokens += int((here.targets != PAD).sum())
-    return nats / max(1, tokens)
+    for batch in reading.epoch(0):
+        here = batch.to(model.device)
+        hidden, state = read_batch(model, here, state)
+        real = here.targets != PAD
+        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
+        tokens += int(real.sum())
+    return (
+        min(nats / max(1, tokens), MOST_LOSS) if isinstance(model, NGram) else nats / max(1, tokens)
+    )
 
 
-def _mean_masked_loss(model: MaskedLanguageModel, text: Int[np.ndarray, " N"]) -> float:
-    windows = Windows(text, VALIDATION_ROWS, model.config.context, seed=0, masked=model.mask)
-    nats, tokens = 0.0, 0
-    for passage in windows.epoch(0):
-        here = passage.to(model.output.weight.device)
-        nats += _sum_nats(model, model.read(here.tokens), here.targets)
-        tokens += int((here.targets != PAD).sum())
-    return nats / max(1, tokens)
+class _Settings(Config):
+    model: LanguageModelConfig
+    units: UnitConfig
 
 
-def _sum_nats(model: AnyLanguageModel, hidden: Tensor, targets: Tensor) -> float:
-    real = targets != PAD
-    return -float(model.log_likelihood(hidden[real], targets[real]).double().sum())
+def write_language_model(
+    folder: Path, model: LanguageModel, units: Units, *, learning: Mapping[str, Any]
+) -> None:
+    """Seal a language model and, as JSON, how it was learnt; it replaces a folder of that name."""
+    settings = units.config
+    seal_model(
+        folder,
+        LANGUAGE_MODEL,
+        model,
+        units.tokenizer if settings.kind == "subword" else None,
+        model=model.config.model_dump(mode="json", exclude_none=True),
+        units=settings.model_dump(mode="json", include={*SETTINGS[settings.kind]}),
+        vocabulary=units.vocabulary.tokens,
+        learning=dict(learning),
+    )
 
 
-def compute_text_fingerprint(
-    config: LearningConfig,
-    units: Units,
-    *,
-    training: Int[np.ndarray, " N"],
-    validation: Int[np.ndarray, " N"],
-) -> str:
-    """Return a digest of all inputs of a training; another one starts from the beginning."""
-    document = json.dumps([config.model_dump(mode="json"), list(units.vocabulary.tokens)])
-    digest = hashlib.sha256(document.encode())
-    for text in (training, validation):
-        digest.update(text.astype("<i8").tobytes())
-    return digest.hexdigest()[:16]
+def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
+    """Verify a causal language model and load it.
+
+    Raises:
+        BundleError: if it is incomplete, altered, of another format, or a masked language model.
+        ConfigError: if a setting is unknown, or the device is missing.
+    """
+    verify_bundle(folder, known=LANGUAGE_MODEL)
+    sealed, vocabulary = read_sealed(folder, _Settings, "model", "units")
+    settings = sealed.model
+    with explain_unreadable(folder / "tokenizer"):
+        tokenizer = find_tokenizer(sealed.units, folder / "tokenizer")
+        units = Units(sealed.units, tokenizer, vocabulary)
+    path, words = folder / "model.safetensors", len(units.vocabulary)
+    with explain_unreadable(path):
+        model: LanguageModel
+        if isinstance(settings, NGramConfig):
+            tensors = load_tensors(path)
+            names = [f"levels.{k}" for k in range(settings.order)]
+            levels = [(tensors[f"{name}.keys"], tensors[f"{name}.counts"]) for name in names]
+            model = NGram(settings, words, levels)
+        else:
+            model = restore_model(path, partial(build_language_model, settings, words))
+    if isinstance(model, TransformerLanguageModel) and model.mask is not None:
+        raise BundleError(
+            f"{folder} holds a masked language model, which does not predict the next token; learn "
+            f"one of another --kind"
+        )
+    return TextModel(model.to(find_device(device)), units)

@@ -25,8 +25,8 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
-from nmt_core.text.aligner.hmm import Direction, Jumps, PairedText, pair_text
-from nmt_core.text.aligner.lexicon import Table, measure_priors
+from nmt_core.text.aligner.batches import pair_text
+from nmt_core.text.aligner.lexicon import Array, Direction, measure_priors
 from nmt_core.text.aligner.words import AlignerConfig, Pieces, cut_line
 from nmt_core.text.words import UNALIGNED
 
@@ -36,17 +36,6 @@ Links = frozenset[tuple[int, int]]
 def format_links(links: Iterable[tuple[int, int]]) -> str:
     """Return links as text, ``0-0 2-1``, by source and then by target word (Pharaoh format)."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
-
-
-def link_words(links: Links, source: Sequence[int], target: Sequence[int]) -> Links:
-    """Return links between words, of links between their pieces.
-
-    Args:
-        links: between pieces.
-        source: the word of each piece of the source.
-        target: the word of each piece of the target.
-    """
-    return frozenset((source[i], target[j]) for i, j in links)
 
 
 def fill_gaps(links: Sequence[int]) -> list[int]:
@@ -62,23 +51,6 @@ def fill_gaps(links: Sequence[int]) -> list[int]:
     return filled
 
 
-def choose_likely(
-    forward: NDArray[np.float64], backward: NDArray[np.float64], threshold: float
-) -> Links:
-    """Link words with a geometric mean of probabilities above a threshold.
-
-    Args:
-        forward: that a target word is explained by a source word, (source, target).
-        backward: that a source word is explained by a target word, (source, target).
-        threshold: from 0 to 1.
-    """
-    likely = forward * backward > threshold**2
-    return frozenset((int(source), int(target)) for source, target in np.argwhere(likely))
-
-
-Array = NDArray[np.float64]
-
-
 @dataclass(frozen=True)
 class Aligner:
     """An aligner learnt from parallel text; index 0 explains the target, index 1 the source."""
@@ -90,8 +62,12 @@ class Aligner:
     """Pairs of words, rising; see ``PairedText``."""
     counts: Array
     """Their expected counts, (2, pairs)."""
-    tables: tuple[Table, Table]
-    jumps: tuple[Jumps, Jumps]
+    totals: tuple[Array, Array]
+    """Counts and pseudo-counts of all that each word may be translated by."""
+    nulls: tuple[Array, Array]
+    """Expected count of each word that translates none."""
+    jumps: tuple[Array, Array]
+    """Weights of jumps."""
 
     def align(self, lines: Sequence[tuple[str, str]]) -> list[Links]:
         """Return the links of sentence pairs, over words that spaces part.
@@ -101,17 +77,10 @@ class Aligner:
         Args:
             lines: source and target.
         """
-        pieces = [
-            (cut_line(one, self.config), cut_line(other, self.config)) for one, other in lines
+        return [
+            frozenset((int(i), int(j)) for i, j in np.argwhere(shares > self.config.threshold))
+            for shares in self.measure_links(lines)
         ]
-        rows = [row for row, (one, other) in enumerate(pieces) if one.spelt and other.spelt]
-        links: list[Links] = [frozenset()] * len(lines)
-        for row, (forward, backward) in zip(
-            rows, self.explain([pieces[row] for row in rows]), strict=True
-        ):
-            likely = choose_likely(forward, backward, self.config.threshold)
-            links[row] = link_words(likely, pieces[row][0].words, pieces[row][1].words)
-        return links
 
     def trace(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[list[int]]:
         """Return for each target word the source word that it translates, or UNALIGNED.
@@ -122,46 +91,43 @@ class Aligner:
         Args:
             pairs: words of source and target, as ``find_words`` finds them.
         """
-        pieces = [tuple(cut_line(" ".join(side), self.config) for side in pair) for pair in pairs]
-        rows = [row for row, sides in enumerate(pieces) if all(side.spelt for side in sides)]
-        links = [[UNALIGNED] * len(target) for _, target in pairs]
-        explained = self.explain([(pieces[row][0], pieces[row][1]) for row in rows])
-        for row, (forward, backward) in zip(rows, explained, strict=True):
-            source, target = pairs[row]
-            shares = np.zeros((len(source), len(target)))
-            places = np.ix_(*(side.words for side in pieces[row]))
-            np.maximum.at(shares, places, np.sqrt(forward * backward))
-            are_words = [
-                np.array([any(map(str.isalnum, word)) for word in side])
-                for side in (source, target)
-            ]
-            shares[are_words[0][:, None] != are_words[1]] = 0
-            best = np.where(
-                shares.max(axis=0) > self.config.threshold, shares.argmax(axis=0), UNALIGNED
+        links = []
+        measured = self.measure_links([(" ".join(one), " ".join(other)) for one, other in pairs])
+        for sides, shares in zip(pairs, measured, strict=True):
+            if not shares.size:
+                links.append([UNALIGNED] * len(sides[1]))
+                continue
+            source, target = (
+                np.array([any(map(str.isalnum, word)) for word in side]) for side in sides
             )
-            links[row] = fill_gaps(best.tolist())
+            shares[source[:, None] != target] = 0
+            is_linked = shares.max(axis=0) > self.config.threshold
+            links.append(fill_gaps(np.where(is_linked, shares.argmax(axis=0), UNALIGNED).tolist()))
         return links
 
-    def explain(self, pieces: Sequence[tuple[Pieces, Pieces]]) -> list[tuple[Array, Array]]:
-        """Return the probabilities that pieces explain each other, none of the pairs being empty.
+    def measure_links(self, lines: Sequence[tuple[str, str]]) -> list[Array]:
+        """Return how probable links between the words of sentence pairs are, (source, target).
 
-        Returns:
-            Of each pair, that target is explained by source, and that source is explained by
-            target, both (source pieces, target pieces).
+        That is the geometric mean of both directions' probabilities, of the pieces of two words
+        the most probable.
         """
-        if not pieces:
-            return []
-        numbers, words = self._number(pieces)
-        text = pair_text(numbers[0], numbers[1], len(words[1]))
-        directions = self._direct(text, words)
-        explained: list[tuple[Array, Array]] = [(np.zeros(0), np.zeros(0))] * len(pieces)
-        for batch in text.batches:
-            forward = directions[0].explain(batch).links[:, 1:].transpose(1, 0, 2)
-            backward = directions[1].explain(batch.turn()).links[:, 1:]
-            for column, row in enumerate(batch.rows):
-                inside = np.s_[: len(numbers[0][row]), : len(numbers[1][row]), column]
-                explained[row] = forward[inside], backward[inside]
-        return explained
+        measured = [np.zeros([len(line.split()) for line in pair]) for pair in lines]
+        pieces = [tuple(cut_line(line, self.config) for line in pair) for pair in lines]
+        rows = [row for row, shares in enumerate(measured) if shares.size]
+        if not rows:
+            return measured
+        numbers, words = self._number([pieces[row] for row in rows])
+        batches, keys = pair_text(numbers[0], numbers[1], len(words[1]))
+        forward, backward = self._direct(keys, words)
+        for batch in batches:
+            links = forward.explain(batch)[0][:, 1:].transpose(1, 0, 2)
+            links *= backward.explain(batch.turn())[0][:, 1:]
+            for column, number in enumerate(batch.rows):
+                row = rows[number]
+                inside = np.s_[: len(numbers[0][number]), : len(numbers[1][number]), column]
+                places = np.ix_(*(side.words for side in pieces[row]))
+                np.maximum.at(measured[row], places, np.sqrt(links[inside]))
+        return measured
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -169,7 +135,7 @@ class Aligner:
         return first, second
 
     def _number(
-        self, pieces: Sequence[tuple[Pieces, Pieces]]
+        self, pieces: Sequence[tuple[Pieces, ...]]
     ) -> tuple[list[list[NDArray[np.int64]]], list[list[str]]]:
         """Return the numbers of all pieces, new words after those that are known, and all words."""
         numbers, words = [], []
@@ -182,32 +148,38 @@ class Aligner:
             words.append([*self.words[side], *new])
         return numbers, words
 
-    def _direct(self, text: PairedText, words: list[list[str]]) -> list[Direction]:
-        """Return both directions for the pairs of words of a text."""
-        source, target = np.divmod(text.keys, len(words[1]))
+    def _direct(self, keys: NDArray[np.int64], words: list[list[str]]) -> list[Direction]:
+        """Return both directions for pairs of words, some of which are new."""
+        source, target = np.divmod(keys, len(words[1]))
         sizes = len(self.words[0]), len(self.words[1])
         wanted = np.where((source < sizes[0]) & (target < sizes[1]), source * sizes[1] + target, -1)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
         known = self.keys[places] == wanted if len(self.keys) else np.zeros(len(wanted), bool)
         counts = np.zeros((2, len(wanted)))
         counts[:, known] = self.counts[:, places[known]]
-        priors = measure_priors(text.keys, words, self.config)
-        return [
-            Direction(
-                prior.look_up(table.extend(prior.sizes, prior.unmet), own),
-                jumps,
-                self.config.null_probability,
-                self.config.diagonal,
+        directions = []
+        for side, prior in enumerate(measure_priors(keys, words, self.config)):
+            totals, nulls = self.totals[side], self.nulls[side]
+            least = np.full(prior.sizes[0] - len(totals), prior.unmet * len(nulls))
+            new = np.zeros(prior.sizes[1] - len(nulls))
+            directions.append(
+                prior.direct(
+                    counts[side],
+                    np.append(totals, least),
+                    np.append(nulls, new),
+                    self.jumps[side],
+                    self.config,
+                )
             )
-            for prior, table, own, jumps in zip(
-                priors, self.tables, counts, self.jumps, strict=True
-            )
-        ]
+        return directions
 
 
 FORMAT = "aligner 1"
 """Counts up when a program that knows the old number could not read the new one."""
 
+
+SIDED = ("totals", "nulls", "jumps")
+"""Tensors of both directions, ``target`` and ``source``."""
 
 ALIGNER = "aligner"
 """The folder of an aligner in an exported model, which earlier ones lack, and beside tokenizers."""
@@ -221,10 +193,8 @@ class _Words(Config):
 def write_aligner(folder: Path, aligner: Aligner) -> None:
     """Seal an aligner into a folder, which replaces one of that name."""
     tensors = {"keys": aligner.keys, "counts": aligner.counts}
-    for name, table, jumps in zip(("target", "source"), aligner.tables, aligner.jumps, strict=True):
-        tensors[f"{name}.totals"] = table.totals
-        tensors[f"{name}.nulls"] = table.nulls
-        tensors[f"{name}.jumps"] = jumps.weights
+    for name in SIDED:
+        tensors[f"target.{name}"], tensors[f"source.{name}"] = getattr(aligner, name)
     with files.whole_folder(folder) as part:
         save_file(tensors, part / "aligner.safetensors")
         files.write_json(part / "aligner.json", aligner.config.model_dump(mode="json"))
@@ -256,17 +226,11 @@ def load_aligner(folder: Path) -> Aligner:
     with explain_unreadable(path, SafetensorError):
         tensors = load_file(path)
         _check(tensors, words, learnt, path)
-    return Aligner(
-        learnt,
-        (words.source, words.target),
-        tensors["keys"],
-        tensors["counts"],
-        (
-            Table(tensors["target.totals"], tensors["target.nulls"]),
-            Table(tensors["source.totals"], tensors["source.nulls"]),
-        ),
-        (Jumps(tensors["target.jumps"]), Jumps(tensors["source.jumps"])),
+    totals, nulls, jumps = (
+        (tensors[f"target.{name}"], tensors[f"source.{name}"]) for name in SIDED
     )
+    vocabularies = words.source, words.target
+    return Aligner(learnt, vocabularies, tensors["keys"], tensors["counts"], totals, nulls, jumps)
 
 
 def _check(
@@ -274,17 +238,10 @@ def _check(
 ) -> None:
     """Make sure that arrays have the shapes and values of an aligner of these words."""
     source, target, pairs = len(words.source), len(words.target), len(tensors["keys"])
-    kinds = 2 * settings.jump_width + 1
-    shapes = {
-        "keys": (pairs,),
-        "counts": (2, pairs),
-        "target.totals": (source,),
-        "target.nulls": (target,),
-        "target.jumps": (kinds,),
-        "source.totals": (target,),
-        "source.nulls": (source,),
-        "source.jumps": (kinds,),
-    }
+    shapes = {"keys": (pairs,), "counts": (2, pairs)}
+    for side, given, explained in (("target", source, target), ("source", target, source)):
+        shapes |= {f"{side}.totals": (given,), f"{side}.nulls": (explained,)}
+        shapes[f"{side}.jumps"] = (2 * settings.jump_width + 1,)
     if {name: array.shape for name, array in tensors.items()} != shapes:
         raise BundleError(f"{path} does not fit its words.json; learn the aligner again")
     positive = [name for name in shapes if name.endswith(("totals", "jumps"))]

@@ -7,32 +7,26 @@ directions agree on (Liang et al. 2006).
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.hmm import (
-    AlignmentBatch,
+from nmt_core.text.aligner.batches import AlignmentBatch, pair_text, spread
+from nmt_core.text.aligner.lexicon import (
+    Array,
     Direction,
-    Jumps,
-    PairedText,
-    Posteriors,
-    pair_text,
-    spread,
+    Prior,
+    measure_priors,
+    start_jumps,
 )
-from nmt_core.text.aligner.lexicon import Prior, Table, measure_priors
 from nmt_core.text.aligner.words import AlignerConfig, ShortlistConfig, cut_line
 
-Array = NDArray[np.float64]
-Both = tuple[AlignmentBatch, AlignmentBatch]
-
-JUMP_SMOOTHING = 1.0
-"""Jumps of each kind that are taken for seen."""
+Method = Literal["model 1", "HMM", "agreement"]
+"""What explains words in an iteration; in agreement, the HMMs of both directions together."""
 
 MOST_PLACES = 2**24
 """Words of the source times those of the target, over all pairs, that are learnt from."""
@@ -41,133 +35,67 @@ SMALLEST = 1e-4
 """Expected counts below are left out of a learnt aligner."""
 
 
-@dataclass
-class ExpectedCounts:
-    """Sums over a text; all that they are added up from is seen in the same order each time."""
-
-    pairs: Array
-    """Expected links of each pair of words, (pairs + 1,), last padding."""
-    nulls: Array
-    """Expected occurrences of each word without a link, (words,)."""
-    jumps: Array
-    """Expected jumps of each width; see ``Jumps``."""
-    departures: Array
-    """Expected jumps from each position, by length, (longest + 1, longest + 1)."""
-    log_likelihood: float = 0.0
-
-    @classmethod
-    def zero(cls, pairs: int, words: int, kinds: int, longest: int) -> Self:
-        """Return counts of nothing."""
-        places = np.zeros((longest + 1, longest + 1))
-        return cls(np.zeros(pairs + 1), np.zeros(words), np.zeros(kinds), places)
-
-    def add_links(self, batch: AlignmentBatch, links: Array) -> None:
-        """Count which word explains which.
-
-        Args:
-            batch: the pairs.
-            links: probabilities, (target words, source words + 1, pairs); the rest is that of none.
-        """
-        inner = np.ascontiguousarray(links[:, 1:].transpose(1, 0, 2))
-        np.add.at(self.pairs, batch.cells.ravel(), inner.ravel())
-        inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
-        none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=1), 0.0), 0.0)
-        np.add.at(self.nulls, batch.target.ravel(), none.ravel())
-
-    def add_jumps(self, batch: AlignmentBatch, posteriors: Posteriors, jumps: Jumps) -> None:
-        """Count how far the links of a word and the next are from each other."""
-        self.jumps += jumps.sum_widths(posteriors.jumps.sum(axis=2))
-        leaving = posteriors.jumps.sum(axis=1)
-        for column, length in enumerate(batch.source_lengths.tolist()):
-            self.departures[length, : len(leaving)] += leaving[:, column]
-
-
 class Learner:
     """An expectation maximisation under way.
 
     Args:
         config: how to learn.
-        text: batches of sentence pairs.
+        batches: batches of sentence pairs.
         priors: pseudo-counts of the pairs of words, as either side sees them.
     """
 
     def __init__(
-        self, config: AlignerConfig, text: PairedText, priors: tuple[Prior, Prior]
+        self, config: AlignerConfig, batches: Sequence[AlignmentBatch], priors: tuple[Prior, Prior]
     ) -> None:
         self.config = config
         self.priors = priors
-        self.batches: list[Both] = [(batch, batch.turn()) for batch in text.batches]
-        self.size = len(text.keys)
-        self.longest = max(
-            (max(len(batch.source), len(batch.target)) for batch in text.batches), default=0
-        )
-        self.jumps = [Jumps.start(config.jump_width) for _ in priors]
-        self.counts = [self._start(side) for side in (0, 1)]
-        self.directions = [self._improve(side) for side in (0, 1)]
+        self.batches = [(batch, batch.turn()) for batch in batches]
+        self.jumps = start_jumps(config.jump_width)
+        # at first each word may be explained by any of its sentence, or by none
+        self.directions = [self._start(prior) for prior in priors]
+        self.step("model 1")
 
-    def step_model_1(self) -> float:
-        """Make one iteration of model 1; return the log-likelihood of before, of both sides."""
-        counts = [self._zero(side) for side in (0, 1)]
+    def step(self, method: Method) -> float:
+        """Make one iteration; return the log-likelihood of before, of both sides."""
+        self.pairs = [np.zeros(len(prior.counts) + 1) for prior in self.priors]
+        self.nulls = [np.zeros(prior.sizes[1]) for prior in self.priors]
+        log_likelihood = 0.0
         for both in self.batches:
-            for side, batch in enumerate(both):
-                links, log_likelihood = self.directions[side].explain_by_place(batch)
-                counts[side].add_links(batch, links)
-                counts[side].log_likelihood += float(log_likelihood.sum())
-        return self._take(counts)
-
-    def step_hmm(self, *, agree: bool) -> float:
-        """Make one iteration of the HMM; return the log-likelihood of before, of both sides.
-
-        Args:
-            agree: count the product of both directions' probabilities.
-        """
-        expected = [self._zero(side) for side in (0, 1)]
-        for both in self.batches:
-            seen = [self.directions[side].explain(both[side]) for side in (0, 1)]
-            links = [posteriors.links for posteriors in seen]
-            if agree:
+            sides = zip(self.directions, both, strict=True)
+            if method == "model 1":
+                explained = [direction.explain_by_place(batch) for direction, batch in sides]
+            else:
+                explained = [direction.explain(batch) for direction, batch in sides]
+            links = [links for links, _ in explained]
+            if method == "agreement":
                 links = multiply_links(links)
             for side, batch in enumerate(both):
-                expected[side].add_links(batch, links[side])
-                expected[side].add_jumps(batch, seen[side], self.jumps[side])
-                expected[side].log_likelihood += float(seen[side].log_likelihood.sum())
-        for side, counts in enumerate(expected):
-            self.jumps[side] = self.jumps[side].improve(
-                counts.jumps, counts.departures, JUMP_SMOOTHING
+                self._count(side, batch, links[side])
+                log_likelihood += float(explained[side][1].sum())
+        self.totals = [
+            prior.sum_up(pairs[:-1]) for prior, pairs in zip(self.priors, self.pairs, strict=True)
+        ]
+        self.directions = [
+            prior.direct(
+                self.pairs[side][:-1], self.totals[side], self.nulls[side], self.jumps, self.config
             )
-        return self._take(expected)
+            for side, prior in enumerate(self.priors)
+        ]
+        return log_likelihood
 
-    def table(self, side: int) -> Table:
-        """Return the lexicon of a direction."""
-        counts = self.counts[side]
-        return Table.of(counts.pairs[:-1], counts.nulls, self.priors[side])
+    def _start(self, prior: Prior) -> Direction:
+        words = prior.sizes[1]
+        pairs = np.append(np.full(len(prior.counts), 1 / words), 0.0)
+        nulls = np.full(words, 1 / words)
+        return Direction(pairs, nulls, self.jumps, self.config.null_probability, diagonal=0.0)
 
-    def _take(self, expected: list[ExpectedCounts]) -> float:
-        self.counts = expected
-        self.directions = [self._improve(side) for side in (0, 1)]
-        return sum(counts.log_likelihood for counts in expected)
-
-    def _improve(self, side: int) -> Direction:
-        lexicon = self.priors[side].look_up(self.table(side), self.counts[side].pairs[:-1])
-        return Direction(
-            lexicon, self.jumps[side], self.config.null_probability, self.config.diagonal
-        )
-
-    def _zero(self, side: int) -> ExpectedCounts:
-        words = self.priors[side].sizes[1]
-        return ExpectedCounts.zero(self.size, words, len(self.jumps[side].weights), self.longest)
-
-    def _start(self, side: int) -> ExpectedCounts:
-        """Return counts by which each word may be explained by any of its sentence, or by none."""
-        counts = self._zero(side)
-        for both in self.batches:
-            batch = both[side]
-            there = np.arange(len(batch.source))[:, None] < batch.source_lengths
-            links = np.zeros((len(batch.target), len(batch.source) + 1, len(batch.rows)))
-            even = (1 - self.config.null_probability) / batch.source_lengths
-            links[:, 1:] = there * even
-            counts.add_links(batch, links)
-        return counts
+    def _count(self, side: int, batch: AlignmentBatch, links: Array) -> None:
+        """Count which word explains which, and which words none does."""
+        inner = np.ascontiguousarray(links[:, 1:].transpose(1, 0, 2))
+        np.add.at(self.pairs[side], batch.cells.ravel(), inner.ravel())
+        inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
+        none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=1), 0.0), 0.0)
+        np.add.at(self.nulls[side], batch.target.ravel(), none.ravel())
 
 
 def multiply_links(links: Sequence[Array]) -> list[Array]:
@@ -217,22 +145,26 @@ def learn_aligner(
         [np.array([numbers[side][word] for word in pair[side]]) for pair in pairs]
         for side in (0, 1)
     )
-    text = pair_text(source, target, len(words[1]))
-    learner = Learner(config, text, measure_priors(text.keys, words, config))
-    for step in range(config.model_1_iterations):
-        tell(f"model 1, iteration {step + 1}", learner.step_model_1())
-    for step in range(config.hmm_iterations + config.agreement_iterations):
-        agree = step >= config.hmm_iterations
-        tell(f"HMM, iteration {step + 1}", learner.step_hmm(agree=agree))
-    counts = np.stack([direction_counts.pairs[:-1] for direction_counts in learner.counts])
+    batches, keys = pair_text(source, target, len(words[1]))
+    learner = Learner(config, batches, measure_priors(keys, words, config))
+    iterations: dict[Method, int] = {
+        "model 1": config.model_1_iterations,
+        "HMM": config.hmm_iterations,
+        "agreement": config.agreement_iterations,
+    }
+    for method, count in iterations.items():
+        for number in range(1, count + 1):
+            tell(f"{method}, iteration {number}", learner.step(method))
+    counts = np.stack([pairs[:-1] for pairs in learner.pairs])
     used = (counts > SMALLEST).any(axis=0)
     return Aligner(
         config,
         (words[0], words[1]),
-        text.keys[used],
+        keys[used],
         np.ascontiguousarray(counts[:, used]),
-        (learner.table(0), learner.table(1)),
-        (learner.jumps[0], learner.jumps[1]),
+        (learner.totals[0], learner.totals[1]),
+        (learner.nulls[0], learner.nulls[1]),
+        (learner.jumps, learner.jumps),
     )
 
 
@@ -298,11 +230,12 @@ def _list_links(
     """Return linked tokens of source and target, those with the most expected links first."""
     if not pairs:
         return []
-    text = pair_text([one for one, _ in pairs], [other for _, other in pairs], len(tokens[1]))
-    learner = Learner(settings, text, measure_priors(text.keys, tokens, settings))
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    batches, keys = pair_text(sides[0], sides[1], len(tokens[1]))
+    learner = Learner(settings, batches, measure_priors(keys, tokens, settings))
     for _ in range(settings.model_1_iterations):
-        learner.step_model_1()
-    counts = np.add(*(direction.pairs[:-1] for direction in learner.counts))
+        learner.step("model 1")
+    counts = np.add(*learner.pairs)[:-1]
     order = np.argsort(-counts, kind="stable")
-    keys = text.keys[order[counts[order] >= LEAST_COUNT]]
-    return [*zip(*(side.tolist() for side in np.divmod(keys, len(tokens[1]))), strict=True)]
+    linked = keys[order[counts[order] >= LEAST_COUNT]]
+    return [*zip(*(side.tolist() for side in np.divmod(linked, len(tokens[1]))), strict=True)]

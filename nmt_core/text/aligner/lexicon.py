@@ -1,30 +1,125 @@
-"""Probability that a word is translated by another, with a Dirichlet prior.
+"""Probabilities that words of one side of sentence pairs are explained by words of the other.
 
-Probabilities are the most likely ones under a Dirichlet prior whose parameters are one more than
-the pseudo-counts: expected count and pseudo-count over their total (Bishop 2006, section 2.2.1).
-Pseudo-counts are the same for all pairs, and more for equal words.
+Those of single words are the most likely ones under a Dirichlet prior whose parameters are one more
+than the pseudo-counts: expected count and pseudo-count over their total (Bishop 2006, section
+2.2.1). Pseudo-counts are the same for all pairs of words, and more for equal words.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nmt_core.text.aligner.batches import AlignmentBatch, Numbers
 from nmt_core.text.aligner.words import AlignerConfig
 
 Array = NDArray[np.float64]
-Numbers = NDArray[np.int64]
+
+Explained = tuple[Array, Array]
+"""Probabilities that each target word of a batch is explained by each position of the source,
+(target words, source words + 1, pairs), nothing by position 0, where sentences start; and the
+log-likelihood of each pair."""
 
 
-class Lexicon(NamedTuple):
-    """The probabilities of one direction."""
+@dataclass(frozen=True)
+class Direction:
+    """A model that explains each target word by a source word, or by none."""
 
     pairs: Array
-    """Of the second word of each pair, given the first; one more at the end, 0, for padding."""
+    """Probability of the target word of each pair of words; one more at the end, 0, for padding."""
     nulls: Array
-    """Of each word, given none."""
+    """Probability of each target word that translates none."""
+    jumps: Array
+    """Weights of jumps from -width to width, (2 width + 1,)."""
+    null_probability: float
+    diagonal: float
+
+    def explain(self, batch: AlignmentBatch) -> Explained:
+        """Return the posteriors of the HMM (Vogel et al. 1996)."""
+        linked, none = self._emit(batch)
+        matrix, norms = weigh_jumps(self.jumps, batch.source_lengths)
+        return sum_alignments(linked, none, matrix, norms, batch.target_lengths)
+
+    def explain_by_place(self, batch: AlignmentBatch) -> Explained:
+        """Return the posteriors of IBM model 1 that prefers the diagonal (Dyer et al. 2013, 2)."""
+        linked, none = self._emit(batch)
+        there = np.arange(len(batch.source))[:, None]
+        inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
+        ours = (there + 1) / (batch.source_lengths + 1)
+        theirs = (np.arange(len(batch.target))[:, None] + 1) / (batch.target_lengths + 1)
+        prior = np.exp(-self.diagonal * np.abs(theirs[:, None] - ours))
+        prior *= there < batch.source_lengths
+        linked[:, 1:] *= prior / np.add.reduce(prior, axis=1, keepdims=True)
+        totals = np.add.reduce(linked, axis=1) + none
+        links = np.where(inside[:, None], linked / totals[:, None], 0.0)
+        return links, np.where(inside, np.log(totals), 0.0).sum(axis=0)
+
+    def _emit(self, batch: AlignmentBatch) -> tuple[Array, Array]:
+        """Return the probability of each target word with each position, and with none."""
+        words, pairs = batch.target.shape
+        linked = np.zeros((words, len(batch.source) + 1, pairs))
+        linked[:, 1:] = self.pairs[batch.cells].transpose(1, 0, 2)
+        linked *= 1 - self.null_probability
+        return linked, self.null_probability * self.nulls[batch.target]
+
+
+FAR = 0.01
+"""Weight of a far jump."""
+
+
+def start_jumps(width: int) -> Array:
+    """Return weights of jumps that prefer the next position, and near ones."""
+    ahead = np.arange(-width, width + 1) - 1
+    return np.exp(-np.abs(ahead) / 2) + FAR
+
+
+def weigh_jumps(weights: Array, lengths: Numbers) -> tuple[Array, Array]:
+    """Return the weight from each position to each other, (P, P), and sums of these.
+
+    Nothing leads to position 0, where sentences start. The sums are those over the positions of a
+    sentence, (P, sentences); 1 beyond its end.
+    """
+    places, width = np.arange(int(lengths.max()) + 1), len(weights) // 2
+    matrix = weights[np.clip(places - places[:, None], -width, width) + width]
+    matrix[:, 0] = 0
+    sums = np.cumsum(matrix, axis=1)[:, lengths]
+    return matrix, np.where(places[:, None] <= lengths, sums, 1.0)
+
+
+def sum_alignments(
+    linked: Array, none: Array, weights: Array, norms: Array, lengths: Numbers
+) -> Explained:
+    """Return posterior probabilities by the forward-backward algorithm (Rabiner 1989, III).
+
+    Args:
+        linked: probability of each word linked with each position, (J, P, B); 0 at position 0 and
+            beyond the end of a sentence.
+        none: probability of each word linked with none, (J, B).
+        weights: weight of going from one position to another, (P, P).
+        norms: sum of the weights from each position, over those of the sentence, (P, B).
+        lengths: words to be explained, (B,).
+    """
+    words, positions, pairs = linked.shape
+    inside = np.arange(words)[:, None] < lengths
+    state = np.zeros((positions, pairs))
+    state[0] = 1
+    explained, scales = np.zeros_like(linked), np.ones((words, pairs))
+    for word in range(words):
+        arriving = np.add.reduce((state / norms)[:, None] * weights[:, :, None], axis=0)
+        arrived = linked[word] * arriving
+        after = arrived + none[word] * state
+        scales[word] = scale = np.where(inside[word], np.add.reduce(after, axis=0), 1.0)
+        explained[word] = np.where(inside[word], arrived / scale, 0.0)
+        state = np.where(inside[word], after / scale, state)
+    future = np.ones((positions, pairs))
+    for word in range(words - 1, -1, -1):
+        explained[word] *= future
+        leading = linked[word] * future / scales[word]
+        onward = np.add.reduce(leading[:, None] * weights.T[:, :, None], axis=0) / norms
+        staying = none[word] * future / scales[word]
+        future = np.where(inside[word], onward + staying, future)
+    return explained, np.log(scales).sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -40,34 +135,31 @@ class Prior:
     unmet: float
     """Pseudo-count of all other pairs."""
 
-    def look_up(self, table: "Table", counts: Array) -> Lexicon:
-        """Return the probabilities of this text's pairs, by expected counts."""
-        pairs = (counts + self.counts) / table.totals[self.givens]
-        nulls = table.nulls + self.unmet
-        return Lexicon(np.append(pairs, 0.0), nulls / nulls.sum())
+    def sum_up(self, pairs: Array) -> Array:
+        """Return counts and pseudo-counts of all that each word may be translated by."""
+        more = pairs + self.counts - self.unmet
+        sums = np.bincount(self.givens, more, self.sizes[0]).astype(np.float64)
+        return sums + self.unmet * self.sizes[1]
 
+    def direct(
+        self, pairs: Array, totals: Array, nulls: Array, jumps: Array, config: AlignerConfig
+    ) -> Direction:
+        """Return the model of expected counts of pairs of words, and of words without a link.
 
-class Table(NamedTuple):
-    """Probabilities of single words in a direction."""
-
-    totals: Array
-    """Counts and pseudo-counts of all that each word may be translated by, (given words,)."""
-    nulls: Array
-    """Expected count of each word that translates none, (words,)."""
-
-    @classmethod
-    def of(cls, pairs: Array, nulls: Array, prior: Prior) -> Self:
-        """Sum up expected counts of pairs of words, and of words that translate none."""
-        more = pairs + prior.counts - prior.unmet
-        sums = np.bincount(prior.givens, more, prior.sizes[0]).astype(np.float64)
-        return cls(sums + prior.unmet * prior.sizes[1], nulls)
-
-    def extend(self, sizes: tuple[int, int], unmet: float) -> "Table":
-        """Return a table for more words on both sides, of which nothing is known."""
-        least = unmet * len(self.nulls)
-        return Table(
-            np.append(self.totals, np.full(sizes[0] - len(self.totals), least)),
-            np.append(self.nulls, np.zeros(sizes[1] - len(self.nulls))),
+        Args:
+            pairs: expected count of each pair.
+            totals: see :meth:`sum_up`.
+            nulls: expected count of each word that translates none.
+            jumps: weights of jumps.
+            config: the other probabilities.
+        """
+        alone = nulls + self.unmet
+        return Direction(
+            np.append((pairs + self.counts) / totals[self.givens], 0.0),
+            alone / alone.sum(),
+            jumps,
+            config.null_probability,
+            config.diagonal,
         )
 
 
@@ -77,7 +169,7 @@ def measure_priors(
     """Return the priors of a text's pairs of words, as source and as target see them.
 
     Args:
-        keys: the pairs; see ``PairedText``.
+        keys: the pairs; see :func:`~nmt_core.text.aligner.batches.pair_text`.
         words: vocabularies of source and target.
         config: says how much it counts that words are equal.
     """

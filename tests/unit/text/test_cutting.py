@@ -16,7 +16,7 @@ from nmt_core.text.language_codes import pick_code
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
-from nmt_core.text.subword_sampling import MergeDropout, UnigramLattice
+from nmt_core.text.subword_sampling import draw_segmentation, drop_merges
 from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
@@ -204,42 +204,36 @@ def test_a_kind_that_nobody_knows_is_told(tmp_path):
         load_tokenizer(tmp_path)
 
 
-PIECES = {"a": (0, 9.0), "b": (1, 9.0), "ab": (2, 1.0), "ba": (3, 2.0), "aba": (4, 3.0)}
-"""Numbers and ranks; the best merge comes first."""
+PIECES = {"a": (0, -9.0), "b": (1, -9.0), "ab": (2, -1.0), "ba": (3, -2.0), "aba": (4, -3.0)}
+"""Numbers and scores; the best merge comes first."""
 
 
-def test_without_dropout_the_best_merge_comes_first():
-    cut = MergeDropout(PIECES, 0.0)
-    for word, numbers in (
-        ("ab", (2,)),
-        ("bab", (1, 2)),
-        ("aba", (4,)),
-        ("abab", (2, 2)),
-        ("a", (0,)),
-    ):
-        for _ in range(2):
-            assert cut.draw(word, iter([1.0] * 9)) == numbers
-
-
-def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says():
+@pytest.mark.parametrize(
+    ("dropout", "word", "chance", "numbers"),
+    [
+        (0.0, "ab", 1.0, (2,)),
+        (0.0, "bab", 1.0, (1, 2)),
+        (0.0, "aba", 1.0, (4,)),
+        (0.0, "abab", 1.0, (2, 2)),
+        (0.0, "a", 1.0, (0,)),
+        (0.5, "bab", 0.9, (1, 2)),
+        (0.5, "bab", 0.51, (1, 2)),
+        (0.5, "bab", 0.49, (3, 1)),
+        (0.5, "bab", 0.26, (3, 1)),
+        (0.5, "bab", 0.24, (1, 0, 1)),
+    ],
+)
+def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says(dropout, word, chance, numbers):
     """Of the two merges of bab, ab is the better one: below a half it is left out."""
-    cut = MergeDropout(PIECES, 0.5)
-    for chance, numbers in (
-        (0.9, (1, 2)),
-        (0.51, (1, 2)),
-        (0.49, (3, 1)),
-        (0.26, (3, 1)),
-        (0.24, (1, 0, 1)),
-    ):
-        assert cut.draw("bab", iter([chance, 1.0, 1.0])) == numbers
+    assert drop_merges(word, iter([chance, *[1.0] * 9]), PIECES, dropout) == numbers
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_a_lattice_draws_each_segmentation_by_its_share(alpha):
+def test_a_segmentation_is_drawn_by_its_share(alpha):
     """Of ab: as a whole, or in two; the last piece is drawn first, the better half of chances."""
     scores = {"a": (0, -1.0), "b": (1, -2.0), "ab": (2, -2.0)}
-    lattice = UnigramLattice(scores, alpha)
-    drawn = [lattice.draw("ab", iter([(at + 0.5) / 1000, 0.5])) for at in range(1000)]
+    chances = [iter([(at + 0.5) / 1000, 0.5]) for at in range(1000)]
+    drawn = [draw_segmentation("ab", chance, scores, alpha) for chance in chances]
     share = 2.718281828459045 ** (alpha * -2.0)
     apart = 2.718281828459045 ** (alpha * -3.0)
     assert {*drawn} == {(2,), (0, 1)}

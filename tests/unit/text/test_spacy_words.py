@@ -9,7 +9,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import ConfigError
+from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.text import load_tokenizer, spacy_words
 from nmt_core.text.spacy_words import SpacyWords
 
@@ -124,5 +124,5 @@ def test_where_spacy_is_not_installed_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "nmt_core.text.spacy_words")
 
-    with pytest.raises(ConfigError, match=r"which is not installed; run: .*\[spacy\]"):
+    with pytest.raises(BundleError, match=r"which is not installed; run: .*\[spacy\]"):
         load_tokenizer(tmp_path)

@@ -1,7 +1,5 @@
 """Words, labels, models, learning and sealing of classifiers."""
 
-import codecs
-
 import pytest
 import torch
 from hypothesis import given
@@ -11,31 +9,27 @@ from nmt_core.base import seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.random import make_generator
-from nmt_core.extensions.classifiers import training as module
+from nmt_core.extensions.classifiers import model as module
 from nmt_core.extensions.classifiers.commands import find_neighbours
 from nmt_core.extensions.classifiers.model import (
     Classifier,
     ClassifierConfig,
+    LearnClassifierConfig,
+    ShuffledTexts,
     TextClassifier,
     load_classifier,
     pool,
     predict_logits,
+    train_classifier,
     write_classifier,
 )
 from nmt_core.extensions.classifiers.texts import (
     HashedWords,
-    LabelledTexts,
     TextConfig,
     hold_out,
     learn_words,
     read_embeddings,
     read_labelled,
-)
-from nmt_core.extensions.classifiers.training import (
-    LearnClassifierConfig,
-    ShuffledTexts,
-    compute_labelled_fingerprint,
-    train_classifier,
 )
 from nmt_core.text.vocabulary import PAD, SPECIALS, UNK, Vocabulary
 from tests.support.language_models import Log, weights
@@ -54,8 +48,8 @@ def separable(count):
         label = ("dull", "fine")[2 * number // count]
         words = draw.choice(FILLERS, size=draw.integers(2, 9)).tolist()
         words.insert(draw.integers(len(words) + 1), {"dull": "awful", "fine": "superb"}[label])
-        rows.append((" ".join(words), label))
-    return LabelledTexts(*(tuple(column) for column in zip(*rows, strict=True)))
+        rows.append((label, " ".join(words)))
+    return rows
 
 
 def learn(folder, *, epochs=1, patience=None, log=None, vectors=None, texts=None, **changes):
@@ -71,7 +65,7 @@ def learn(folder, *, epochs=1, patience=None, log=None, vectors=None, texts=None
     }
     config = build(LearnClassifierConfig, values, at="test")
     training, validation = hold_out(texts or separable(96), 0.2, seed=1)
-    words = learn_words(config.text, training.texts)
+    words = learn_words(config.text, (text for _, text in training))
     return train_classifier(
         config,
         words,
@@ -121,60 +115,50 @@ def test_the_most_frequent_words_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("content", "texts", "labels"),
+    ("content", "labelled"),
     [
-        ("neg\tbad \u2028 \r\npos\tgood\n", ("bad \u2028 ", "good"), ("neg", "pos")),
-        ("id\ttext\tlabel\n1\tbad\tneg\n2\t\tpos", ("bad", ""), ("neg", "pos")),
-        ("\ufeffneg\tbad\n", ("bad",), ("neg",)),
-        ("\ufefflabel\ttext\nneg\tbad\n", ("bad",), ("neg",)),
+        (b"neg\tbad \xe2\x80\xa8 \r\npos\tgood\n", [("neg", "bad \u2028 "), ("pos", "good")]),
+        (b"\xef\xbb\xbf neg \tbad\npos\t", [("neg", "bad"), ("pos", "")]),
+        (b"", "holds no text"),
+        (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields instead of 2"),
+        (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
+        (b"pos\tgood\tfilm\n", "line 1 of .* has 3 fields"),
+        (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 5 is 0xff\)"),
+        (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
+        (None, "cannot be read"),
     ],
 )
-def test_labelled_lines_are_read(tmp_path, content, texts, labels):
-    (tmp_path / "a").write_bytes(content.encode())
-
-    assert read_labelled(tmp_path / "a") == LabelledTexts(texts, labels)
+def test_labelled_lines_are_read(tmp_path, content, labelled):
+    path = tmp_path / "a.tsv"
+    if content is not None:
+        path.write_bytes(content)
+    if isinstance(labelled, list):
+        assert read_labelled(path) == labelled
+    else:
+        with pytest.raises(CorpusError, match=labelled):
+            read_labelled(path)
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"", "holds no text"),
-        (b"label\ttext\n", "holds no text"),
-        (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields instead of 2"),
-        (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
-        (b"label\tid\ttext\npos\t1\n", "line 2 of .* has 2 fields instead of 3"),
-        (b"pos\tgood\nneg\t\xff\n", r"line 2 of .* is not UTF-8 \(byte 5 is 0xff\)"),
-        (codecs.BOM_UTF8 + b"neg\t\xff\n", r"line 1 of .* \(byte 8 is 0xff\)"),
-        (b"pos\tgood\n \tbad\n", "line 2 of .* has no label"),
-    ],
+    ("labels", "problem"), [("xy", "none is left labelled"), ("xx", "texts are labelled 'x'")]
 )
-def test_bad_files_are_told(tmp_path, content, told):
-    (tmp_path / "bad.tsv").write_bytes(content)
-    with pytest.raises(CorpusError, match="cannot be read"):
-        read_labelled(tmp_path)
-
-    with pytest.raises(CorpusError, match=told):
-        read_labelled(tmp_path / "bad.tsv")
-
-
-def test_a_label_may_not_vanish():
-    with pytest.raises(CorpusError, match="none is left labelled"):
-        hold_out(LabelledTexts(("a", "b"), ("neg", "pos")), 0.5, seed=1)
+def test_texts_to_learn_from_have_all_labels(labels, problem):
+    with pytest.raises(CorpusError, match=problem):
+        hold_out([*zip(labels, "ab", strict=True)], 0.5, seed=1)
 
 
 @given(st.lists(st.sampled_from(["a b", "A  b", "a", "b", "c", "d", "e f"]), min_size=2), st.data())
 def test_nothing_held_out_is_learnt_from(texts, data):
     """However often a text stands there, with whatever label, and in whatever case."""
-    labels = [data.draw(st.sampled_from("xy")) for _ in texts]
-    labelled = LabelledTexts((*texts, "p", "q", "r", "s"), (*labels, "x", "y", "x", "y"))
+    labelled = [(data.draw(st.sampled_from("xy")), text) for text in [*texts, "p", "q", "r", "s"]]
     try:
         training, held = hold_out(labelled, 0.4, seed=data.draw(st.integers(0, 9)))
     except CorpusError:
         return
-    one, other = ({" ".join(t.lower().split()) for t in part.texts} for part in (training, held))
+    one, other = ({" ".join(t.lower().split()) for _, t in part} for part in (training, held))
 
     assert not one & other
-    assert len(training) + len(held) == len(labelled)
+    assert sorted(training + held) == sorted(labelled)
     assert len(other) == round(0.4 * len(one | other))
 
 
@@ -244,14 +228,14 @@ def test_texts_are_shuffled_whole():
     orders, beside = [], []
     for epoch in (0, 1, 0):
         portions = list(reading.epoch(epoch))
-        beside.append({frozenset(portion.labels.tolist()) for portion in portions})
+        beside.append({frozenset(portion.targets.tolist()) for portion in portions})
         assert len(portions) == reading.steps(epoch) == 7
         for portion in portions:
             firsts = portion.tokens[:, 0].tolist()
-            assert firsts == portion.labels.tolist()
+            assert firsts == portion.targets.tolist()
             lengths = (portion.tokens != PAD).sum(dim=1).tolist()
             assert all(n == 1 + row % 5 for n, row in zip(lengths, firsts, strict=True) if row)
-        orders.append([row for portion in portions for row in portion.labels.tolist()])
+        orders.append([row for portion in portions for row in portion.targets.tolist()])
 
     assert orders[0] == orders[2] != orders[1]
     assert beside[0] != beside[1]
@@ -287,21 +271,6 @@ def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
     moved = (classifier.model.embedding.weight - made[0]).abs().max().item()
 
     assert moved == 0 if frozen else 0 < moved < 0.5
-
-
-def test_other_settings_texts_or_vectors_are_another_training():
-    config, texts = LearnClassifierConfig(), separable(20)
-    other = build(LearnClassifierConfig, {"seed": 2}, at="test")
-    vectors = torch.ones(3, 2)
-    digests = {
-        compute_labelled_fingerprint(config, texts),
-        compute_labelled_fingerprint(other, texts),
-        compute_labelled_fingerprint(config, texts.take(range(19))),
-        compute_labelled_fingerprint(config, texts, vectors),
-        compute_labelled_fingerprint(config, texts, 2 * vectors),
-    }
-
-    assert len(digests) == 5
 
 
 # --- vectors

@@ -8,7 +8,7 @@ import pytest
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.extensions.language_models.bundle import load_language_model
+from nmt_core.extensions.language_models.training import load_language_model
 from tests.support.language_models import LSTM, MASKED, TRANSFORMER, learnt
 from tests.support.language_models import seal as seal_model
 from tests.support.sealing import reseal
@@ -17,8 +17,8 @@ from tests.support.sealing import reseal
 @pytest.fixture(scope="module")
 def sealed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sealed")
-    config, model, _ = learnt(folder)
-    seal_model(folder / "lm", config, model)
+    _, model, _ = learnt(folder)
+    seal_model(folder / "lm", model)
     return folder / "lm"
 
 
@@ -28,18 +28,20 @@ def folder(sealed, tmp_path):
     return Path(shutil.copytree(sealed, tmp_path / "lm"))
 
 
+@pytest.mark.parametrize("unit", ["character", "word"])
 @pytest.mark.parametrize(
     "model", [LSTM, {"kind": "ngram"}, TRANSFORMER], ids=["lstm", "ngram", "transformer"]
 )
-def test_a_sealed_model_is_the_same(tmp_path, model):
-    config, model, points = learnt(tmp_path, model)
+def test_a_sealed_model_is_the_same(tmp_path, model, unit):
+    _, model, points = learnt(tmp_path, model, unit=unit)
     learning = {"points": [point.model_dump() for point in points]}
     for name in ("one", "two"):
-        seal_model(tmp_path / name, config, model, **learning)
+        seal_model(tmp_path / name, model, **learning)
     again = load_language_model(tmp_path / "one", device="cpu")
 
     assert seal.list_contents(tmp_path / "one") == seal.list_contents(tmp_path / "two")
     assert model.score(["the cat"]) == again.score(["the cat"])
+    assert again.units.config == model.units.config
 
 
 @pytest.mark.parametrize("shape", [{"layers": 2}, {"layers": 1000, "width": 65_536}])
@@ -86,8 +88,8 @@ def test_damage_is_reported(folder):
 
 
 def test_masked_model_predicts_no_next_token(tmp_path):
-    config, model, _ = learnt(tmp_path, MASKED)
-    seal_model(tmp_path / "lm", config, model)
+    _, model, _ = learnt(tmp_path, MASKED)
+    seal_model(tmp_path / "lm", model)
 
     with pytest.raises(BundleError, match="--kind"):
         load_language_model(tmp_path / "lm", device="cpu")

@@ -6,7 +6,7 @@ from signal import SIGINT, raise_signal
 import pytest
 
 from nmt_core.base.progress import TrainingDisplay
-from nmt_core.extensions.language_models.bundle import load_language_model
+from nmt_core.extensions.language_models.training import load_language_model
 from nmt_core.training.settings import EpochTrainingConfig
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run

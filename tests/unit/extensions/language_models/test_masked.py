@@ -13,9 +13,12 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import Position
 from nmt_core.extensions.language_models import training as module
+from nmt_core.extensions.language_models.neural import (
+    TransformerLanguageConfig,
+    TransformerLanguageModel,
+)
 from nmt_core.extensions.language_models.reading import TextBatch, Windows, mask_tokens
 from nmt_core.extensions.language_models.training import mean_loss
-from nmt_core.extensions.language_models.transformer import MaskedConfig, MaskedLanguageModel
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 WORDS = 50
@@ -25,7 +28,7 @@ numbers = st.lists(st.integers(UNK, WORDS - 1), min_size=1, max_size=60)
 def tiny(words=WORDS):
     torch.manual_seed(0)
     shape = {"layers": 1, "width": 8, "heads": 2, "feed_forward_width": 16, "dropout": 0.0}
-    model = MaskedLanguageModel(MaskedConfig(**shape), words)
+    model = TransformerLanguageModel(TransformerLanguageConfig(kind="masked", **shape), words)
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(0.3 * torch.randn_like(weight))
@@ -99,7 +102,7 @@ def test_only_what_is_chosen_is_learnt_from():
     tokens = torch.tensor([[BOS, 5, WORDS, 7, EOS], [BOS, 9, 8, EOS, PAD]])
     targets = torch.tensor([[PAD, PAD, 6, PAD, PAD], [PAD, 9, PAD, PAD, PAD]])
     seen = []
-    handle = model.encoder.register_forward_hook(lambda _, __, out: seen.append(out))
+    handle = model.encoder.register_forward_hook(lambda _, __, out: seen.append(out[0]))
     objective = learning(model)
     share = objective.share(TextBatch(tokens, targets, continues=False), Position())
     loss, nats = objective.compute_loss(share, 0)

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from nmt_core.extensions.language_models.ngram import (
-    KneserNey,
-    MaximumLikelihood,
     NGram,
     NGramConfig,
+    Smoothing,
     estimate_discount,
 )
-from nmt_core.extensions.language_models.units import WordUnit, learn_units
+from nmt_core.extensions.language_models.reading import UnitConfig, learn_units
 from nmt_core.text.vocabulary import BOS, EOS
 
 TOY = "i am from pittsburgh .\ni study at a university .\nmy mother is from utah .\n"
 WORDS = 8
+LIKELIHOOD = Smoothing(kind="maximum_likelihood")
 lines = st.lists(st.lists(st.integers(4, WORDS - 1), max_size=6), min_size=1, max_size=8)
 orders = st.integers(1, 4)
 few = settings(max_examples=40)
@@ -30,8 +30,8 @@ def text_of(lines):
     return np.array([token for line in lines for token in (BOS, *line, EOS)])
 
 
-def toy(order, smoothing=MaximumLikelihood()):
-    units = learn_units(WordUnit(min_count=1), TOY)
+def toy(order, smoothing=LIKELIHOOD):
+    units = learn_units(UnitConfig(kind="word", min_count=1), TOY)
     config = NGramConfig(order=order, smoothing=smoothing)
     return units, NGram.count(config, len(units.vocabulary), units.encode(TOY))
 
@@ -126,7 +126,7 @@ def test_kneser_ney_is_the_textbooks(lines, order, read):
         assert got[token].item() == pytest.approx(slow(context, token), abs=1e-12)
 
 
-@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), KneserNey()])
+@pytest.mark.parametrize("smoothing", [LIKELIHOOD, Smoothing()])
 @few
 @given(lines, orders, st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=6))
 def test_probabilities_sum_to_one_after_any_context(smoothing, lines, order, read):
@@ -136,7 +136,7 @@ def test_probabilities_sum_to_one_after_any_context(smoothing, lines, order, rea
     assert_close(total, torch.ones_like(total))
 
 
-@pytest.mark.parametrize("smoothing", [MaximumLikelihood(), KneserNey()])
+@pytest.mark.parametrize("smoothing", [LIKELIHOOD, Smoothing()])
 @few
 @given(lines, orders)
 def test_one_token_is_looked_up_as_it_is_among_all(smoothing, lines, order):

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from nmt_core.extensions.language_models.bundle import build_language_model
 from nmt_core.extensions.language_models.neural import RecurrentConfig
+from nmt_core.extensions.language_models.training import build_language_model
 from nmt_core.models.layers import dropout
 from nmt_core.text.vocabulary import BOS, PAD, UNK
 

@@ -10,9 +10,9 @@ import torch
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.extensions.language_models.model import TextModel, generate_tokens
-from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig, Smoothing
+from nmt_core.extensions.language_models.reading import UnitConfig, Units, Words
 from nmt_core.extensions.language_models.training import mean_loss
-from nmt_core.extensions.language_models.units import Units, Words, WordUnit
 from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -78,7 +78,8 @@ def sentence_model():
         rows[tuple(words)] = {END: probability / (0.3 * 0.02 ** (len(words) - 1))}
     table = Table(rows, otherwise={})
     return TextModel(
-        TableLanguageModel(table), Units(WordUnit(), Words("whitespace"), table.vocabulary)
+        TableLanguageModel(table),
+        Units(UnitConfig(kind="word"), Words("whitespace"), table.vocabulary),
     )
 
 
@@ -122,7 +123,9 @@ def test_a_text_of_a_word_is_validated_as_any_other():
 def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
     """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
     model = NGram.count(
-        NGramConfig(order=2, smoothing=MaximumLikelihood()), 6, np.array([BOS, 4, UNK, 5])
+        NGramConfig(order=2, smoothing=Smoothing(kind="maximum_likelihood")),
+        6,
+        np.array([BOS, 4, UNK, 5]),
     )
     tokens = generate_tokens(
         model, [BOS], sampling, make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]

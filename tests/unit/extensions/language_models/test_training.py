@@ -2,17 +2,14 @@
 
 import pytest
 
-from nmt_core.base.config import build
 from nmt_core.extensions.language_models.model import TextModel
-from nmt_core.extensions.language_models.ngram import MaximumLikelihood, NGram, NGramConfig
+from nmt_core.extensions.language_models.ngram import NGram, NGramConfig, Smoothing
+from nmt_core.extensions.language_models.reading import UnitConfig, learn_units
 from nmt_core.extensions.language_models.training import (
     MOST_LOSS,
     VALIDATION_WINDOW,
-    LearningConfig,
-    compute_text_fingerprint,
     mean_loss,
 )
-from nmt_core.extensions.language_models.units import CharacterUnit, WordUnit, learn_units
 from nmt_core.search.engine import LogLikelihood
 from tests.support.language_models import LSTM, MASKED, SMALL, TEXT, TRANSFORMER, learnt
 
@@ -36,25 +33,8 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
-def test_other_settings_or_text_are_another_training():
-    units = learn_units(CharacterUnit(), TEXT)
-    ids = units.encode(TEXT)
-    texts = {"training": ids, "validation": ids}
-    config = LearningConfig()
-    other = build(LearningConfig, {"seed": 2}, at="learn")
-
-    digests = {
-        compute_text_fingerprint(config, units, **texts),
-        compute_text_fingerprint(other, units, **texts),
-        compute_text_fingerprint(config, units, **texts | {"validation": ids[:50]}),
-        compute_text_fingerprint(config, learn_units(CharacterUnit(), "ab"), **texts),
-    }
-
-    assert len(digests) == 4
-
-
 def test_the_loss_of_lines_is_the_mean_over_their_tokens():
-    units = learn_units(WordUnit(min_count=1), TEXT)
+    units = learn_units(UnitConfig(kind="word", min_count=1), TEXT)
     ids = units.encode(TEXT)
     model = NGram.count(NGramConfig(order=3), len(units.vocabulary), ids)
     total = LogLikelihood()
@@ -68,9 +48,9 @@ def test_the_loss_of_lines_is_the_mean_over_their_tokens():
 
 def test_a_counting_model_reads_a_document_from_end_to_end():
     """What stands amid it was never counted after BOS, and would be impossible there."""
-    units = learn_units(CharacterUnit(), long := TEXT * 8)
+    units = learn_units(UnitConfig(), long := TEXT * 8)
     ids = units.encode(long)
-    config = NGramConfig(order=3, smoothing=MaximumLikelihood())
+    config = NGramConfig(order=3, smoothing=Smoothing(kind="maximum_likelihood"))
     model = NGram.count(config, len(units.vocabulary), ids)
     [score] = TextModel(model, units).score([long.removesuffix("\n")])
 

@@ -6,10 +6,9 @@ from torch.testing import assert_close
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
-from nmt_core.extensions.language_models.bundle import build_language_model
-from nmt_core.extensions.language_models.training import LearningConfig
-from nmt_core.extensions.language_models.transformer import TransformerLanguageConfig
-from nmt_core.text.vocabulary import BOS, PAD
+from nmt_core.extensions.language_models.neural import TransformerLanguageConfig
+from nmt_core.extensions.language_models.training import LearningConfig, build_language_model
+from nmt_core.text.vocabulary import BOS
 
 WORDS = 12
 SHAPE = {"layers": 2, "width": 8, "heads": 2, "feed_forward_width": 16, "dropout": 0.0}
@@ -54,11 +53,3 @@ def test_a_context_that_training_never_shows_is_refused():
 
     with pytest.raises(ConfigError, match=r"context 65 is more than .* training.window to 65"):
         build(LearningConfig, values, at="learn")
-
-
-def test_whole_lines_are_seen_from_both_ends():
-    encoder, changed = tiny(context=8).encoder, TEXT[:, :6].clone()
-    changed[0, 5] = 11
-    text = TEXT[:, :6]
-
-    assert not torch.allclose(encoder(text, text == PAD)[0, 0], encoder(changed, text == PAD)[0, 0])

@@ -6,23 +6,23 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.config import build
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig
-from nmt_core.extensions.language_models.reading import Streams, Windows
-from nmt_core.extensions.language_models.units import (
-    CharacterUnit,
-    Units,
-    WordUnit,
+from nmt_core.extensions.language_models.reading import (
+    Streams,
+    UnitConfig,
+    Windows,
     hold_out_end,
     learn_units,
 )
+from nmt_core.extensions.language_models.training import LearningConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
-from tests.support.language_models import TEXT
 
 
 def test_characters_keep_a_text_as_it_is():
-    units = learn_units(CharacterUnit(), text := "A\tb\n\n  ü\r\n")
+    units = learn_units(UnitConfig(), text := "A\tb\n\n  ü\r\n")
     numbers = units.encode(text)
 
     assert numbers[0] == BOS
@@ -30,7 +30,7 @@ def test_characters_keep_a_text_as_it_is():
 
 
 def test_words_make_lines_without_blank_ones():
-    units = learn_units(WordUnit(min_count=1), "Ah, no!\n\nno\n")
+    units = learn_units(UnitConfig(kind="word", min_count=1), "Ah, no!\n\nno\n")
     numbers = units.encode("Ah, no!\n\nno\nyes\n").tolist()
 
     assert units.decode(numbers) == "Ah , no !\nno\n<unk>\n"
@@ -39,30 +39,28 @@ def test_words_make_lines_without_blank_ones():
 
 
 def test_rare_words_are_unknown():
-    units = learn_units(WordUnit(min_count=2, split="whitespace"), "a, a, b\n")
+    units = learn_units(UnitConfig(kind="word", min_count=2, split="whitespace"), "a, a, b\n")
 
     assert units.vocabulary.tokens[4:] == ("a,",)
 
 
-@pytest.mark.parametrize("unit", [CharacterUnit(), WordUnit()])
-def test_units_come_back_as_they_were_saved(tmp_path, unit):
-    units = learn_units(unit, TEXT)
-    units.save(tmp_path)
-    again = Units.load(tmp_path)
-
-    assert (unit, units.vocabulary.tokens) == (again.config, again.vocabulary.tokens)
-    assert np.array_equal(units.encode(TEXT), again.encode(TEXT))
+@pytest.mark.parametrize(
+    ("kind", "setting"), [("character", {"min_count": 3}), ("subword", {"lower_case": True})]
+)
+def test_settings_of_another_unit_are_refused(kind, setting):
+    with pytest.raises(ConfigError, match=f"cannot be combined with kind '{kind}'"):
+        build(LearningConfig, {"unit": {"kind": kind, **setting}}, at="x")
 
 
 def test_an_empty_text_is_refused():
     with pytest.raises(CorpusError, match="the text is empty or holds blank lines alone"):
-        learn_units(CharacterUnit(), "").encode("")
+        learn_units(UnitConfig(), "").encode("")
 
 
 def test_words_spelt_like_reserved_tokens_are_words():
     """They neither cut a line nor end it, in training or in scoring."""
     text = "a b </s> c\na <pad> b\n<s> a\n" * 3
-    units = learn_units(WordUnit(min_count=1, split="whitespace"), text)
+    units = learn_units(UnitConfig(kind="word", min_count=1, split="whitespace"), text)
     ids = units.encode(text)
     model = TextModel(NGram.count(NGramConfig(order=2), len(units.vocabulary), ids), units)
 
@@ -78,10 +76,10 @@ def test_words_spelt_like_reserved_tokens_are_words():
 def test_characters_may_be_read_in_lower_case():
     """Capitals are neither known nor unknown: they are the small letters, wherever text is read."""
     text = "The Cat, the cat\n"
-    units = learn_units(CharacterUnit(lower_case=True), text)
+    units = learn_units(UnitConfig(lower_case=True), text)
     model = NGram.count(NGramConfig(order=2), len(units.vocabulary), units.encode(text))
     one, other = (TextModel(model, units).score([line]) for line in ("THE CAT", "the cat"))
-    kept = learn_units(CharacterUnit(), text)
+    kept = learn_units(UnitConfig(), text)
 
     assert {*units.vocabulary.tokens[4:]} == {*text.lower()}
     assert one == other

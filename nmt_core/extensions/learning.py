@@ -1,0 +1,178 @@
+"""The frame of models that a command learns: settings, their help, checkpoints, sealed folders."""
+
+import hashlib
+import inspect
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import numpy as np
+import typer
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+from torch import nn
+
+from nmt_core.base import config, files
+from nmt_core.base.config import Config, list_kinds, read_docstrings
+from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.progress import TrainingDisplay
+from nmt_core.base.raw_lines import decode_utf8
+from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents
+from nmt_core.models.weights import save_weights
+from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.text.vocabulary import Vocabulary
+
+ConfigT = TypeVar("ConfigT", bound=Config)
+CommandT = TypeVar("CommandT", bound=Callable[..., None])
+
+
+def change_settings(
+    default: ConfigT, settings: Sequence[str] | None, *, at: str, threads: int | None = None
+) -> ConfigT:
+    """Return settings that differ from the default by ``model.order=3``, and by threads.
+
+    A value that is not JSON is a string. Another ``kind`` resets the settings beside it.
+
+    Raises:
+        ConfigError: naming what has no value, is unknown or of the wrong type.
+    """
+    values = default.model_dump(mode="json")
+    chosen = [*(settings or ()), *([f"training.compute.threads={threads}"] if threads else [])]
+    chosen.sort(key=lambda setting: ("kind=" not in setting, setting.count(".")))  # kinds first
+    for setting in chosen:
+        name, equals, text = setting.partition("=")
+        *parents, last = name.split(".")
+        value, node = _parse_value(text), values
+        if not (name and equals) or isinstance(value, dict):
+            raise ConfigError(f"--set {setting} does not name one value; write --set name=value")
+        for parent in parents:
+            node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise ConfigError(f"--set {setting}: {parent} is a value, and has no settings")
+        if last == "kind" and node.get(last) != value:
+            node.clear()
+        node[last] = value
+    return config.build(type(default), values, at=at)
+
+
+def _parse_value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+Out = Annotated[
+    Path, typer.Option(metavar="DIR", help="Folder to write the model to, new or of an older one.")
+]
+
+
+def explain_settings(title: str, default: Config) -> Callable[[CommandT], CommandT]:
+    """Add settings, with their defaults and docstrings, to the help of a command."""
+
+    def explain(command: CommandT) -> CommandT:
+        settings = "\n".join(list_settings(default))
+        command.__doc__ = f"{inspect.getdoc(command)}\n\n{title}\n\n{settings}"
+        return command
+
+    return explain
+
+
+def list_settings(default: Config, *, at: str = "", indent: str = "") -> Iterator[str]:
+    """Yield a line of Markdown for every setting; settings of a kind are indented below it."""
+    docstrings = read_docstrings(type(default))
+    for name, field in type(default).model_fields.items():
+        value, kinds = getattr(default, name), list_kinds(field)
+        if len(kinds) > 1:
+            for kind in sorted(kinds, key=lambda kind: type(value) is not kind):
+                tag = kind.model_fields["kind"].default
+                yield f"{indent}- `{at}{name}.kind={tag}`: {_join(inspect.getdoc(kind))}"
+                chosen = value if type(value) is kind else kind()
+                yield from list_settings(chosen, at=f"{at}{name}.", indent=f"{indent}  ")
+        elif kinds:
+            yield from list_settings(value, at=f"{at}{name}.", indent=indent)
+        elif name != "kind" or len(get_args(field.annotation)) > 1:
+            text = value if isinstance(value, str) else to_json(value).decode()
+            choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+            others = " or ".join(f"`{choice}`" for choice in choices if choice != value)
+            more = f" Or {others}." if others else ""
+            yield f"{indent}- `{at}{name}={text}`: {_join(docstrings[name])}{more}"
+
+
+def _join(docstring: str | None) -> str:
+    return " ".join((docstring or "").split()).replace("``", "`")
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        CorpusError: if it cannot be read, or is not UTF-8.
+    """
+    try:
+        return decode_utf8(path.read_bytes(), path)
+    except OSError as error:
+        raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+
+
+@contextmanager
+def keep_checkpoints(out: Path, *inputs: Any) -> Iterator[Path]:
+    """Yield the folder of the checkpoints of a training, beside that of its model.
+
+    The end removes it; a training that fails or is stopped leaves it.
+
+    Args:
+        out: the folder of the model.
+        inputs: all inputs of the training, as JSON or arrays; others give another folder.
+    """
+    digest = hashlib.sha256()
+    for value in inputs:
+        is_array = isinstance(value, np.ndarray)
+        digest.update(value.tobytes() if is_array else json.dumps(value).encode())
+        digest.update(f"{len(value)};".encode())
+    folder = out.with_name(f"{out.name}.checkpoints") / digest.hexdigest()[:16]
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # others may be there, of other settings
+        folder.parent.rmdir()
+
+
+def show_training(total_steps: int) -> TrainingDisplay:
+    """Show the progress of a training on standard error."""
+    return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
+
+
+def seal_model(
+    folder: Path,
+    known: str,
+    weights: nn.Module,
+    tokenizer: Tokenizer | None = None,
+    **documents: Any,
+) -> None:
+    """Seal weights, a tokenizer and JSON documents; they replace a folder of that name."""
+    with files.whole_folder(folder) as part:
+        save_weights(weights, part / "model.safetensors")
+        for name, document in documents.items():
+            files.write_json(part / f"{name}.json", document)
+        if tokenizer is not None:
+            tokenizer.save(part / "tokenizer")
+        files.write_json(part / MANIFEST, {"format": known, "files": list_contents(part)})
+
+
+def read_sealed(folder: Path, kind: type[ConfigT], *names: str) -> tuple[ConfigT, Vocabulary]:
+    """Return the settings in the documents of a sealed model, and its vocabulary.
+
+    Raises:
+        BundleError: if one cannot be read.
+        ConfigError: if a setting is unknown.
+    """
+    documents = {}
+    for name in (*names, "vocabulary"):
+        with explain_unreadable(folder / f"{name}.json"):
+            documents[name] = files.read_json(folder / f"{name}.json")
+    with explain_unreadable(folder / "vocabulary.json"):
+        tokens = TypeAdapter(list[str]).validate_python(documents.pop("vocabulary"), strict=True)
+        return config.build(kind, documents, at=folder.name), Vocabulary(tokens)
