@@ -14,7 +14,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig, cut, run_in_order
-from nmt_core.data.shards import NUMBERED, Block, Numbered, NumberJob, write_numbers, write_shards
+from nmt_core.data.shards import NUMBERED, Block, NumberJob, write_numbers, write_shards
 from stages import paths
 from stages.params import ShardParams, load
 from stages.runtime.entry import run_stage
@@ -52,17 +52,12 @@ def run(
                     pairs_per_shard=params.pairs_per_shard,
                     corpora=kept,
                 )
-            if not written.pairs:
+            if not written["pairs"]:
                 raise CorpusError(
                     f"no {split} pair is left to train on ({dict(left_out)} left out); raise "
                     f"shard.max_length or give more text"
                 )
-            metrics |= {
-                f"{split}_shards": written.shards,
-                f"{split}_pairs": written.pairs,
-                f"{split}_source_tokens": written.source_tokens,
-                f"{split}_target_tokens": written.target_tokens,
-            }
+            metrics |= {f"{split}_{name}": count for name, count in written.items()}
             if limit is not None:
                 metrics |= {"too_long": left_out["too long"], "empty": left_out["empty"]}
     return metrics
@@ -84,12 +79,14 @@ def number_jobs(
 
 
 def read_numbered(
-    done: Iterator[tuple[Path, Numbered]], left_out: Counter[str], kept: list[int]
+    done: Iterator[tuple[Path, tuple[Counter[str], Counter[int]]]],
+    left_out: Counter[str],
+    kept: list[int],
 ) -> Iterator[Block]:
     """Yield the numbered pairs; count those left out, and those of each corpus."""
-    for part, numbered in done:
-        left_out.update(numbered.left_out)
-        for place, pairs in numbered.kept.items():
+    for part, (omitted, numbered) in done:
+        left_out.update(omitted)
+        for place, pairs in numbered.items():
             kept[place] += pairs
         yield Block.load(part, NUMBERED)
 

@@ -26,10 +26,10 @@ from nmt_core.data.shards import ShardDataset
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 LONGEST = 512
-"""Tokens of a sentence that are read where nothing is learnt: as many as a translator reads."""
+"""Tokens of a sentence that are read outside training, as many as a translator reads."""
 
 MEASURED_TOKENS, MEASURED_LOGITS = 2048, 2**25
-"""Padded tokens per batch where nothing is learnt, on either side, and tokens by vocabulary."""
+"""Padded tokens per batch outside training, and tokens by vocabulary."""
 
 TokenNumbers = Sequence[int] | np.ndarray
 
@@ -89,8 +89,8 @@ class Batch(TensorBatch):
     target_output: Int[Tensor, "B T"]
     """What it must predict: the target, then EOS."""
     target_places: Int[Tensor, " N"]
-    """Where tokens stand in ``target_output``, flattened: counted here, before the batch goes to a
-    GPU, for a GPU that is asked makes the processor wait."""
+    """Places of tokens in ``target_output``, flattened; found before the batch goes to a GPU, since
+    the processor would wait for its answer."""
 
     @property
     def target_tokens(self) -> int:
@@ -150,12 +150,10 @@ def collate(
 def measured_batches(
     pairs: Iterable[tuple[TokenNumbers, TokenNumbers]], *, vocabulary: int
 ) -> tuple[list[Batch], int]:
-    """Return all pairs as batches in a fixed order, and how many of them were cut.
+    """Return all pairs as batches in a fixed order, and the number of pairs that were cut.
 
-    Of what is longer than ``LONGEST`` tokens, on either side, only those are read. Whatever the
-    text, a batch takes so much memory and no more; training text is filtered, but validation and
-    test text is not, and one line may be a whole document.
-    ``vocabulary`` is the size of the target's.
+    Sides are cut to ``LONGEST`` tokens, which bounds memory: one line of validation or test text,
+    which is not filtered, may be a whole document. ``vocabulary`` is the size of the target's.
     """
     whole = list(pairs)
     cut = [(source[:LONGEST], target[:LONGEST]) for source, target in whole]
@@ -215,12 +213,10 @@ class TrainingBatches:
     config: BatchingConfig
     seed: int
     sample: Sample | None = None
-    """Draws the tokens of a pair, by its number and the epoch's, where it has others in each.
-    Batches are planned by those of the dataset, and become longer as what is drawn is longer;
-    ``pool_batches`` at a time are made anew, of pairs that were drawn with similar lengths."""
+    """Draws the tokens of a pair in an epoch. Batches are planned by the lengths of the dataset;
+    ``pool_batches`` at a time are made anew of pairs that were drawn with similar lengths."""
     mixture: Mixture | None = None
-    """Says which pairs an epoch has, and plans them in groups; without, it has all of them once,
-    planned together."""
+    """Chooses the pairs of an epoch, in groups; without, an epoch has all pairs once."""
 
     def in_epochs(self, epochs: int) -> int:
         """Estimate the batches of some epochs; an epoch may differ by a few."""

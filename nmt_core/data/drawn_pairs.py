@@ -29,7 +29,7 @@ DRAWS, PLACES = 9, [0, 1, 2, 3, 8]
 
 
 class AugmentedPairs:
-    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+    """Pairs as modifiers change them, a function of seed, epoch and number.
 
     A pair that would become longer than the longest of the dataset stays as it is.
     """
@@ -55,7 +55,7 @@ class AugmentedPairs:
         self._longest = dataset.longest
 
     def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the source and target tokens that a pair has in an epoch."""
+        """Return source and target tokens of a pair in an epoch."""
         draw = make_generator(self._seed, "augmentation", epoch, number)
         merged, *chosen = (draw.random(DRAWS)[PLACES] < self._shares).tolist()
         if not merged and not any(chosen):
@@ -80,24 +80,17 @@ class AugmentedPairs:
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
-
-    No batch, process, order or interruption changes it.
-
-    Attributes:
-        read: returns the pair of a number in an epoch, in its best segmentation.
-        source: draws the source's subwords; None keeps the best.
-        target: the same of the target's.
-        seed: decides all draws, with the epoch.
-    """
+    """Pairs in sampled subwords, a function of seed, epoch and number."""
 
     read: Sample
+    """Returns the pair of a number in an epoch, in its best segmentation."""
     source: SubwordSampler | None
+    """Draws the subwords of the source; None keeps the best."""
     target: SubwordSampler | None
     seed: int
 
     def draw(self, number: int, epoch: int) -> tuple[TokenNumbers, TokenNumbers]:
-        """Return the source and target tokens that a pair has in an epoch."""
+        """Return source and target tokens of a pair in an epoch."""
         source, target = self.read(number, epoch)
         return (
             self._draw(self.source, source, epoch, number, "source"),
@@ -115,27 +108,24 @@ class SampledPairs:
 
 @dataclass(frozen=True)
 class TaggedPairs:
-    """Pairs of which each is, in an epoch, a function of seed, epoch and its number.
+    """Pairs with the tags of their corpora, a function of seed, epoch and number.
 
     Tags are those of Kobus et al. (2017), but before the line. A model that reads some pairs
-    without also translates lines of which nobody says where they are from.
-
-    Attributes:
-        read: returns the pair of a number in an epoch.
-        corpora: numbers of the pairs of each corpus, in order.
-        tags: number of the tag of each corpus; None for one without.
-        untagged: share of the pairs that are read without it.
-        seed: decides all draws, with the epoch.
+    without their tag also translates lines of unknown origin.
     """
 
     read: Sample
+    """Returns the pair of a number in an epoch."""
     corpora: Sequence[range]
+    """Numbers of the pairs of each corpus, in order."""
     tags: Sequence[int | None]
+    """Number of the tag of each corpus; None for one without."""
     untagged: float
+    """Share of the pairs that are read without their tag."""
     seed: int
 
     def draw(self, number: int, epoch: int) -> NumberedPair:
-        """Return the source and target tokens that a pair has in an epoch."""
+        """Return source and target tokens of a pair in an epoch."""
         source, target = self.read(number, epoch)
         tag = self.find(number)
         if tag is None or self._leaves_out(number, epoch):

@@ -39,7 +39,7 @@ to run and now and then are not numbers. With ten threads it would fill all, but
 """
 
 LARGEST = 1e4
-"""No training gets there, but uninitialised memory does."""
+"""Numbers from here on come from uninitialized memory, not from training."""
 
 
 class Task(Config):
@@ -47,13 +47,10 @@ class Task(Config):
 
     text: Path
     """Tokenized text, one line a sentence."""
-
     vocabulary: Path
     """Words to write vectors of."""
-
     result: Path
     """Where to write "weight" and "origin", as safetensors."""
-
     vectors: TrainedVectors
     """How to train."""
 
@@ -64,12 +61,12 @@ def train_vectors(
     """Train on each text, the same to the last bit each time; compose words that are too rare.
 
     All are trained at once, each on one core in a process of its own, since glibc reads
-    :data:`ZEROED_MEMORY` only when a process starts. Whatever ends this process, or the wait here,
-    ends them too. No model is kept: it can take gigabytes.
+    :data:`ZEROED_MEMORY` only when a process starts. They end with this process. No model is kept:
+    it can take gigabytes.
 
     Args:
         texts: files of tokens parted by single spaces, one sentence a line.
-        vocabularies: per text, the file of the tokens to return vectors of.
+        vocabularies: for each text, the file of the tokens to return vectors of.
         config: how to train.
 
     Raises:
@@ -79,8 +76,8 @@ def train_vectors(
     _check_installed()
     with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
         tasks = [
-            Task(text=text, vocabulary=vocabulary, result=Path(folder, str(number)), vectors=config)
-            for number, (text, vocabulary) in enumerate(zip(texts, vocabularies, strict=True))
+            Task(text=text, vocabulary=words, result=Path(folder, str(number)), vectors=config)
+            for number, (text, words) in enumerate(zip(texts, vocabularies, strict=True))
         ]
         processes = [stack.enter_context(_start(task)) for task in tasks]
         return [_result(task, process) for task, process in zip(tasks, processes, strict=True)]

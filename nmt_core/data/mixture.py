@@ -24,24 +24,19 @@ PIECES = 16
 class Mixture:
     """Corpora whose pairs are read more or less often than once in an epoch.
 
-    An epoch has as many pairs as the corpora have together. Of each corpus it takes a
-    share of them, the next ones of an endless sequence in which every pass over the corpus is
-    shuffled anew: so all pairs are read, and none twice more often than another. An epoch of many
-    pairs is cut into groups in which each corpus has its share, so that memory holds one group
-    whatever text there is; a corpus longer than a group is shuffled piece by piece.
-
-    Attributes:
-        ranges: pairs of each corpus.
-        weights: of each, by which its size is multiplied.
-        config: temperature.
-        seed: decides all orders, with the place of the corpus.
-        group_pairs: most pairs of a group.
+    An epoch has as many pairs as the corpora together. Each corpus has its share of them: the next
+    pairs of an endless sequence in which every pass over the corpus is shuffled anew. A long epoch
+    is cut into groups in which each corpus has its share, so that memory holds one group; a corpus
+    longer than a group is shuffled piece by piece.
     """
 
     ranges: Mapping[str, range]
+    """Pairs of each corpus."""
     weights: Mapping[str, float]
+    """Factor of the size of each corpus."""
     config: MixtureConfig
     seed: int
+    """Decides all orders, with the place of the corpus."""
     group_pairs: int = GROUP
 
     def compute_shares(self) -> dict[str, float]:

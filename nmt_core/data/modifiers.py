@@ -115,13 +115,8 @@ AT_ENDS = 0.2
 _NAME = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}\-])\p{Lu}[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{Nd}\-])")
 
 
-class CommonPart(NamedTuple):
-    """A part of a line that may stand in the other line, too."""
-
-    value: Hashable
-    start: int
-    end: int
-    symbol_class: SymbolClass
+CommonPart = tuple[int, int, SymbolClass]
+"""Begin, end and class of a part of a line that may stand in the other line, too."""
 
 
 def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Lines:
@@ -135,9 +130,9 @@ def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Li
         for line, language in zip(lines, languages, strict=True)
     )
     chosen: dict[Hashable, str] = {}
-    for value, part in source.items():
+    for value, (_, _, symbol_class) in source.items():
         if value in target and draw.random() < MASKED:
-            chosen[value] = next(symbols[part.symbol_class], "")
+            chosen[value] = next(symbols[symbol_class], "")
     masked = Lines(
         replace_parts(lines.source, source, chosen), replace_parts(lines.target, target, chosen)
     )
@@ -147,31 +142,31 @@ def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Li
     return masked
 
 
-def list_parts(line: str, language: str) -> Iterator[CommonPart]:
-    """Yield the literals and the names of a line: words with a capital that are no literals."""
+def list_parts(line: str, language: str) -> Iterator[tuple[Hashable, CommonPart]]:
+    """Yield the value and place of each literal and name: words with a capital, no literals."""
     literals = find_literals(line, language)
     for literal in literals:
         value = read_worth(literal, language)
-        yield CommonPart(value, literal.start, literal.end, literal.kind.symbol_class)
+        yield value, (literal.start, literal.end, literal.kind.symbol_class)
     for match in _NAME.finditer(line):
         if not any(n.start < match.end() and match.start() < n.end for n in literals):
-            yield CommonPart(match[0], match.start(), match.end(), "name")
+            yield match[0], (match.start(), match.end(), "name")
 
 
-def index_once(parts: Iterable[CommonPart]) -> dict[Hashable, CommonPart]:
+def index_once(parts: Iterable[tuple[Hashable, CommonPart]]) -> dict[Hashable, CommonPart]:
     """Return the parts whose values occur once, by their values."""
     listed = [*parts]
-    counts = Counter(part.value for part in listed)
-    return {part.value: part for part in listed if counts[part.value] == 1}
+    counts = Counter(value for value, _ in listed)
+    return {value: part for value, part in listed if counts[value] == 1}
 
 
 def replace_parts(
     line: str, parts: Mapping[Hashable, CommonPart], symbols: Mapping[Hashable, str]
 ) -> str:
-    """Return a line with symbols in the place of the parts of their values, where there are any."""
-    for part in sorted(parts.values(), key=lambda part: -part.start):
-        if symbol := symbols.get(part.value):
-            line = line[: part.start] + symbol + line[part.end :]
+    """Return a line with the symbols of some values in the place of their parts."""
+    for value, (start, end, _) in sorted(parts.items(), key=lambda item: -item[1][0]):
+        if symbol := symbols.get(value):
+            line = line[:start] + symbol + line[end:]
     return line
 
 

@@ -8,10 +8,10 @@ the shards in order with the digest of each.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, pairwise, starmap
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from jaxtyping import Int
@@ -32,11 +32,8 @@ STRIDE = 64
 """Pairs of a shard of which the place of the first is held in memory."""
 
 
-class IdPair(NamedTuple):
-    """The token numbers of one sentence pair, without BOS and EOS."""
-
-    source: list[int]
-    target: list[int]
+IdPair = tuple[Sequence[int], Sequence[int]]
+"""The token numbers of source and target, without BOS and EOS."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Block:
     def of(cls, pairs: Iterable[IdPair]) -> Self:
         """Return pairs as a block."""
         held = list(pairs)
-        lengths = [(len(pair.source), len(pair.target)) for pair in held]
+        lengths = [tuple(map(len, pair)) for pair in held]
         ids = (number for pair in held for side in pair for number in side)
         return cls(np.fromiter(ids, np.int32), np.array(lengths, np.int32).reshape(-1, 2))
 
@@ -81,15 +78,6 @@ class Block:
         return len(self.lengths)
 
 
-class ShardDigests(Config):
-    """SHA-256 of the arrays of a shard."""
-
-    tokens: str
-    """The digest of the tokens."""
-    lengths: str
-    """The digest of the lengths."""
-
-
 class ShardEntry(Config):
     """A shard in the index."""
 
@@ -97,8 +85,8 @@ class ShardEntry(Config):
     """The number of the shard, which begins the names of its files."""
     pairs: int = Field(ge=1)
     """Pairs of the shard."""
-    sha256: ShardDigests
-    """Its digests."""
+    sha256: dict[str, str]
+    """The digest of each array."""
 
 
 class ShardIndex(Config):
@@ -112,19 +100,9 @@ class ShardIndex(Config):
     """Pairs of each corpus; earlier versions say nothing, and are of one."""
 
 
-@dataclass(frozen=True)
-class WrittenShards:
-    """Counts of :func:`write_shards`."""
-
-    shards: int
-    pairs: int
-    source_tokens: int
-    target_tokens: int
-
-
 def write_shards(
     blocks: Iterable[Block], folder: Path, *, pairs_per_shard: int, corpora: Sequence[int] = ()
-) -> WrittenShards:
+) -> dict[str, int]:
     """Write pairs in their order; memory holds one shard and one block at a time.
 
     Args:
@@ -132,21 +110,28 @@ def write_shards(
         folder: the target, which appears whole.
         pairs_per_shard: the last one may have fewer.
         corpora: pairs of each corpus in order; these are known when all have come.
+
+    Returns:
+        The numbers of shards, pairs, source and target tokens.
     """
     entries: list[dict[str, Any]] = []
-    source_tokens = target_tokens = 0
+    tokens = np.zeros(2, np.int64)
     with files.whole_folder(folder) as part:
         for shard in _regrouped(blocks, pairs_per_shard):
             name = f"{len(entries):05d}"
             shard.save(part, name)
             digests = {kind: files.sha256(_file(part, name, kind)) for kind in ARRAYS}
             entries.append({"name": name, "pairs": len(shard), "sha256": digests})
-            source_tokens += int(shard.lengths[:, 0].sum())
-            target_tokens += int(shard.lengths[:, 1].sum())
+            tokens += shard.lengths.sum(axis=0, dtype=np.int64)
         files.write_json(part / INDEX, {"format": FORMAT, "shards": entries, "corpora": [*corpora]})
-    return WrittenShards(
-        len(entries), sum(e["pairs"] for e in entries), source_tokens, target_tokens
-    )
+    source_tokens, target_tokens = tokens.tolist()
+    pairs = sum(entry["pairs"] for entry in entries)
+    return {
+        "shards": len(entries),
+        "pairs": pairs,
+        "source_tokens": source_tokens,
+        "target_tokens": target_tokens,
+    }
 
 
 class ShardDataset:
@@ -225,10 +210,10 @@ def verify_shards(folder: Path) -> None:
     """
     for shard in read_index(folder).shards:
         for kind in ARRAYS:
-            path, expected = _file(folder, shard.name, kind), getattr(shard.sha256, kind)
+            path = _file(folder, shard.name, kind)
             if not path.exists():
                 raise BundleError(f"{path} is missing; run the shard stage again")
-            if files.sha256(path) != expected:
+            if files.sha256(path) != shard.sha256.get(kind):
                 raise BundleError(f"{path} was altered since it was written; run shard again")
 
 
@@ -294,7 +279,7 @@ def _map(folder: Path, shard: ShardEntry) -> tuple[np.ndarray, np.ndarray]:
 
 
 NUMBERED = "numbered"
-"""The name under which :func:`number` writes its block."""
+"""The name under which :func:`write_numbers` writes its block."""
 
 
 @dataclass(frozen=True)
@@ -310,30 +295,25 @@ class NumberJob(Job):
     """Last line of each corpus, from 1, in order."""
 
 
-@dataclass(frozen=True)
-class Numbered:
-    """Counts of a job: pairs left out by reason, and kept by place of the corpus."""
+def write_numbers(job: NumberJob, part: Path) -> tuple[Counter[str], Counter[int]]:
+    """Write the pairs as numbers.
 
-    left_out: Counter[str] = field(default_factory=Counter)
-    kept: Counter[int] = field(default_factory=Counter)
-
-
-def write_numbers(job: NumberJob, part: Path) -> Numbered:
-    """Write the pairs as numbers; return the counts."""
+    Returns:
+        Number of pairs left out, by reason, and kept, by place of the corpus.
+    """
     vocabularies = [load_cached(Vocabulary.load, path) for path in job.vocabularies]
-    numbered = Numbered()
-
-    def pairs() -> Iterator[IdPair]:
-        rows = zip(*(span.read() for span in job.spans), strict=True)
-        for line, row in enumerate(rows, start=job.spans[0].first):
-            words = [side.split() for side in row]
-            if job.max_length is not None and not all(words):
-                numbered.left_out["empty"] += 1
-            elif job.max_length is not None and max(map(len, words)) > job.max_length:
-                numbered.left_out["too long"] += 1
-            else:
-                numbered.kept[bisect_left(job.ends, line)] += 1
-                yield IdPair(*(v.encode(w) for v, w in zip(vocabularies, words, strict=True)))
-
-    Block.of(pairs()).save(part, NUMBERED)
-    return numbered
+    left_out, kept = Counter[str](), Counter[int]()
+    pairs: list[IdPair] = []
+    rows = zip(*(span.read() for span in job.spans), strict=True)
+    for line, row in enumerate(rows, start=job.spans[0].first):
+        words = [side.split() for side in row]
+        if job.max_length is not None and not all(words):
+            left_out["empty"] += 1
+        elif job.max_length is not None and max(map(len, words)) > job.max_length:
+            left_out["too long"] += 1
+        else:
+            kept[bisect_left(job.ends, line)] += 1
+            source, target = (v.encode(w) for v, w in zip(vocabularies, words, strict=True))
+            pairs.append((source, target))
+    Block.of(pairs).save(part, NUMBERED)
+    return left_out, kept

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float32, UInt8
@@ -22,22 +21,16 @@ MAX_DIMENSIONS = 10_000
 _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
 
 
-class VectorText(NamedTuple):
-    """An open ``.vec`` file."""
-
-    rows: int
-    """Number in the first line; the file may have fewer."""
-    dimensions: int
-    lines: Iterator[bytes | None]
-    """The rows as they are, without the ends of lines; None for one that is too long."""
-
-
 Row = tuple[str, bytes]
 """A word and its numbers, parted by single spaces."""
 
 
-def open_vectors(path: Path) -> VectorText:
-    """Read the header of a file of any program.
+def open_vectors(path: Path) -> tuple[int, int, Iterator[bytes | None]]:
+    """Read the header of a ``.vec`` file of any program.
+
+    Returns:
+        The rows and dimensions that it states, and the rows as they are, without the ends of lines;
+        None for one that is too long. The file may have fewer.
 
     Raises:
         CorpusError: if the file cannot be read, or does not begin as it must.
@@ -51,7 +44,7 @@ def open_vectors(path: Path) -> VectorText:
             f"{line[:40].decode('utf-8', errors='replace')!r}; "
             f"give a .vec file as fastText writes it"
         )
-    return VectorText(int(match[1]), int(match[2]), lines)
+    return int(match[1]), int(match[2]), lines
 
 
 def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
@@ -65,19 +58,20 @@ def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
             f"{path} does not exist; set download.vectors.kind to 'download' or 'file', and run "
             f"the download stage"
         )
-    opened = open_vectors(path)
-    return opened.dimensions, _rows(path, opened)
+    promised, dimensions, lines = open_vectors(path)
+    return dimensions, _read_rows(path, promised, lines)
 
 
-def _rows(path: Path, opened: VectorText) -> Iterator[Row]:
+def _read_rows(path: Path, promised: int, lines: Iterator[bytes | None]) -> Iterator[Row]:
     rows = 0
-    for rows, line in enumerate(opened.lines, 1):  # noqa: B007 - counted, and told below
+    for line in lines:
         word, _, numbers = (line or b"").partition(b" ")
         yield word.decode(), numbers
-    if rows < opened.rows:
+        rows += 1
+    if rows < promised:
         raise CorpusError(
-            f"{path} promises {opened.rows} rows and holds {rows}, so its end is lost; "
-            f"run the download stage again"
+            f"{path} promises {promised} rows and holds {rows}, so its end is lost; run the "
+            f"download stage again"
         )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from nmt_core.base import files
-from nmt_core.data.shards import Block, IdPair, write_shards
+from nmt_core.data.shards import Block, write_shards
 from nmt_core.base.errors import NmtError
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from stages.train import write_model
@@ -36,7 +36,7 @@ class Model(torch.nn.Module):
 
 
 def shards():
-    pairs = [IdPair([5] * 50_000, [6] * 50_000)] * 10
+    pairs = [([5] * 50_000, [6] * 50_000)] * 10
     write_shards([Block.of(pairs)], disk / "shards", pairs_per_shard=1000)
 
 

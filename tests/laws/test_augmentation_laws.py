@@ -21,7 +21,7 @@ from nmt_core.data.modifiers import (
     put_symbols,
 )
 from nmt_core.data.settings import AugmentationConfig
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, ShardDataset, write_shards
 from nmt_core.literals.masking import insert_word
 from nmt_core.text import Characters
 from nmt_core.text.normalize import normalize
@@ -45,7 +45,7 @@ def drawn(config, *, seed=1, symbols=ALL_SYMBOLS, tmp_path):
     letters.update("".join(letters).lower() + "▁\"'«“-—ñ")
     side = Side(Characters(), Vocabulary.most_frequent(letters, symbols=symbols))
     if not (tmp_path / "shards").exists():
-        numbers = [IdPair(side.ids(source), side.ids(target)) for source, target in PAIRS]
+        numbers = [(side.ids(source), side.ids(target)) for source, target in PAIRS]
         write_shards([Block.of(numbers)], tmp_path / "shards", pairs_per_shard=100)
     return side, AugmentedPairs(
         ShardDataset(tmp_path / "shards"),

@@ -16,7 +16,7 @@ from nmt_core.data.batching import (
     split_evenly,
 )
 from nmt_core.data.settings import BucketBatching, TokenBatching
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, ShardDataset, write_shards
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 length = st.integers(0, 60)
@@ -179,7 +179,7 @@ def test_batches_by_length_are_a_partition_within_their_budget(lengths, max_toke
 def test_reading_from_any_place_continues_the_sequence(tmp_path_factory, skipped):
     """What comes after a place is what would have come without stopping, epochs on."""
     folder = tmp_path_factory.mktemp("shards") / "train"
-    pairs = Block.of(IdPair([4] * (n % 5), [5] * (n % 3)) for n in range(40))
+    pairs = Block.of(([4] * (n % 5), [5] * (n % 3)) for n in range(40))
     write_shards([pairs], folder, pairs_per_shard=9)
     batches = TrainingBatches(ShardDataset(folder), TokenBatching(max_tokens=12), 7)
     stream = batches.start_from(Position())

@@ -21,7 +21,7 @@ from nmt_core.data.batch import Position, Share, TensorBatch, TrainingBatches, c
 from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
 from nmt_core.data.reading_process import READ_AHEAD, read_in_process
 from nmt_core.data.settings import AugmentationConfig, TokenBatching
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, ShardDataset, write_shards
 from nmt_core.text import Characters
 from nmt_core.text.side import Side
 from nmt_core.text.spacy_words import SpacyWords
@@ -41,7 +41,7 @@ def side_of(tokenizer):
 
 def whole_lines(folder, tokenizer):
     side = side_of(tokenizer)
-    pairs = [IdPair(*map(side.ids, pair)) for pair in LINES]
+    pairs = [tuple(map(side.ids, pair)) for pair in LINES]
     write_shards([Block.of(pairs)], folder, pairs_per_shard=7)
     return side, ShardDataset(folder)
 

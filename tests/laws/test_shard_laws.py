@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import BundleError
-from nmt_core.data.shards import Block, IdPair, ShardDataset, read_index, write_shards
+from nmt_core.data.shards import Block, ShardDataset, read_index, write_shards
 
 ids = st.lists(st.integers(0, 2**31 - 1), max_size=6)
-pairs = st.lists(st.builds(IdPair, ids, ids), max_size=30)
+pairs = st.lists(st.tuples(ids, ids), max_size=30)
 
 
 @given(st.lists(pairs, max_size=4), st.integers(1, 12))
@@ -23,18 +23,18 @@ def test_pairs_come_back_in_order(tmp_path_factory, lists, pairs_per_shard):
     written = write_shards(map(Block.of, lists), folder, pairs_per_shard=pairs_per_shard)
     pairs = list(chain.from_iterable(lists))
     sizes = [shard.pairs for shard in read_index(folder).shards]
-    found = [IdPair(source.tolist(), target.tolist()) for source, target in ShardDataset(folder)]
+    found = [(source.tolist(), target.tolist()) for source, target in ShardDataset(folder)]
 
     assert pairs == found
-    assert len(pairs) == written.pairs
-    assert len(sizes) == written.shards
+    assert len(pairs) == written["pairs"]
+    assert len(sizes) == written["shards"]
     assert all(size == pairs_per_shard for size in sizes[:-1])
     assert all(0 < size <= pairs_per_shard for size in sizes)
-    assert sum(len(pair.target) for pair in pairs) == written.target_tokens
+    assert sum(len(target) for _, target in pairs) == written["target_tokens"]
 
 
 def test_more_than_ten_shards_stay_in_numeric_order(tmp_path):
-    pairs = Block.of(IdPair([n], [n]) for n in range(12))
+    pairs = Block.of(([n], [n]) for n in range(12))
     write_shards([pairs], tmp_path / "a", pairs_per_shard=1)
 
     assert list(range(12)) == [int(source[0]) for source, _ in ShardDataset(tmp_path / "a")]
@@ -42,14 +42,14 @@ def test_more_than_ten_shards_stay_in_numeric_order(tmp_path):
 
 def test_equal_pairs_give_equal_bytes(tmp_path):
     for name in ("a", "b"):
-        write_shards([Block.of([IdPair([4, 5], [6])])], tmp_path / name, pairs_per_shard=9)
+        write_shards([Block.of([([4, 5], [6])])], tmp_path / name, pairs_per_shard=9)
 
     assert (tmp_path / "a/index.json").read_text() == (tmp_path / "b/index.json").read_text()
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_shards([Block.of([IdPair([4, 5], [6])])], tmp_path / "train", pairs_per_shard=9)
+    write_shards([Block.of([([4, 5], [6])])], tmp_path / "train", pairs_per_shard=9)
     return tmp_path / "train"
 
 

@@ -1,7 +1,7 @@
 """Pairs of made-up words, the target the source reversed."""
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, ShardDataset, write_shards
 from tests.support.presets import TARGET_SIZE
 
 
@@ -12,7 +12,7 @@ def write_pairs(folder, *, longest, count=60):
     def pairs():
         for _ in range(count):
             words = draw.integers(4, TARGET_SIZE, draw.integers(1, longest + 1)).tolist()
-            yield IdPair(words, words[::-1])
+            yield (words, words[::-1])
 
     write_shards([Block.of(pairs())], folder, pairs_per_shard=25)
     return ShardDataset(folder)

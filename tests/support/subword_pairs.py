@@ -3,7 +3,7 @@
 import functools
 
 from nmt_core.data.drawn_pairs import SampledPairs
-from nmt_core.data.shards import Block, IdPair, ShardDataset, write_shards
+from nmt_core.data.shards import Block, ShardDataset, write_shards
 from nmt_core.text import Subwords
 from nmt_core.text.subword_sampling import SubwordSampler, SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
@@ -36,7 +36,7 @@ def write_lines(folder, kind, lines=LINES):
     """The lines in their best segmentation, as the shard stage writes them."""
     own = subwords(KINDS[kind])
     number = own.vocabulary.encode
-    pairs = (IdPair(*(number(own.encode(side)) for side in pair)) for pair in lines)
+    pairs = (tuple(number(own.encode(side)) for side in pair) for pair in lines)
     write_shards([Block.of(pairs)], folder, pairs_per_shard=7, corpora=[len(lines)])
     return ShardDataset(folder)
 

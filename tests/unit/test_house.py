@@ -16,7 +16,7 @@ BUDGETS = {
     "nmt_core/base": 2170,
     "nmt_core/cli": 1710,
     "nmt_core/corpora": 5330,
-    "nmt_core/data": 1840,
+    "nmt_core/data": 1790,
     "nmt_core/documents": 4410,
     "nmt_core/evaluation": 1710,
     "nmt_core/extensions": 2610,

@@ -84,8 +84,8 @@ class DownloadedVectors(Vectors):
         return measured
 
     def _check_rows(self, path: Path) -> None:
-        opened = open_vectors(path)
-        read, wanted = sum(1 for _ in opened.lines), min(self.rows, opened.rows)
+        promised, _, lines = open_vectors(path)
+        read, wanted = sum(1 for _ in lines), min(self.rows, promised)
         if read < wanted:
             raise CorpusError(f"{path} has {read} of {wanted} rows")
 

@@ -197,8 +197,8 @@ def test_the_first_line_says_how_many_numbers_follow(tmp_path, first, sizes):
     path = tmp_path / "a.vec"
     path.write_text(first)
     if sizes:
-        opened = open_vectors(path)
-        assert (opened.rows, opened.dimensions, [*opened.lines]) == (*sizes, [])
+        rows, dimensions, lines = open_vectors(path)
+        assert (rows, dimensions, [*lines]) == (*sizes, [])
         return
     with pytest.raises(CorpusError, match="must begin with a line 'rows dimensions'") as told:
         open_vectors(path)
