@@ -13,7 +13,7 @@ from unicodedata import bidirectional, east_asian_width
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import Document, LanguageMarks
-from nmt_core.documents.ooxml import Run, make_run_parts, split_run
+from nmt_core.documents.ooxml import FORMAT, SPACED, Run, make_run_parts, split_run
 from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
@@ -32,12 +32,14 @@ WORD = ArchiveKind(
     re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml"),
 )
 PREFIX = "w:"
+BEFORE, AFTER = f"<w:r>{FORMAT}{SPACED.format(PREFIX)}", "</w:t></w:r>"
+"""Markup around the text of a run."""
 
 LEAST_OWN_TEXT = 0.05
 """Share of a document's letters that are not marked as another language than the source. With
 fewer, the marks are mistaken: Word takes them from the keyboard, or from a template."""
 
-CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo", "fldSimple"])
+CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo"])
 """Elements that hold runs of text and may occur within a sentence."""
 
 TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
@@ -46,9 +48,6 @@ TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
 LABEL = "SEQ"
 """The field that numbers a caption; it does not belong to the sentence."""
 
-CHOSEN = re.compile(r"comboBox|dropDownList|date|checkbox|picture|equation|docPart\w+|repeating\w+")
-"""Properties of content controls whose text nobody types; it is not part of a sentence."""
-
 RANGE_STARTS = frozenset({"bookmarkStart", "commentRangeStart"})
 RANGE_ENDS = frozenset({"bookmarkEnd", "commentRangeEnd"})
 """Ends of ranges; those in a paragraph that is translated come to hold all of it."""
@@ -56,9 +55,9 @@ RANGE_ENDS = frozenset({"bookmarkEnd", "commentRangeEnd"})
 HINTS = frozenset({"proofErr", "lastRenderedPageBreak"})
 """Elements that Word computes from the text, and computes anew."""
 
-PROPERTIES = frozenset(["pPr", "rPr", "smartTagPr"])
+PROPERTIES = frozenset(["pPr", "rPr"])
 LINES = frozenset(["br", "cr", "tab", "ptab"])
-BLOCKS = frozenset({"p", "tbl", "sdt"})
+BLOCKS = frozenset({"p", "tbl"})
 
 
 def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> Document[bytes]:
@@ -147,18 +146,19 @@ class _Reader:
         count = 1 if inline and inline[0].name == "pPr" else 0
         joined = self._join_other_languages([*self._join_fields(inline)])
         ordered = [*joined[:count], *starts, *joined[count:], *ends]
-        parts = [*make_run_parts(ordered, PREFIX)]
+        parts = [*make_run_parts(ordered, BEFORE, AFTER)]
         yield keep_unchanged(parts, join_whole(pieces), join_raw(ordered))
 
     def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the pieces of a paragraph."""
         for piece in pieces:
             name = _name(piece)
-            if inner := _find_inner(piece):
-                before, content, after = inner
+            if _is_inline(piece):
+                at = sum(_name(child) == "smartTagPr" for child in piece.children)  # the first
+                before = piece.raw + join_whole(piece.children[:at])
                 yield Piece(Role.OPEN, before, name=name)
-                yield from self._read_inline(content)
-                yield Piece(Role.CLOSE, after, name=name)
+                yield from self._read_inline(piece.children[at:])
+                yield Piece(Role.CLOSE, piece.end, name=name)
             elif name in RANGE_STARTS | RANGE_ENDS | PROPERTIES:
                 yield Piece(Role.BLOCK, piece.whole, name=name)
             elif name == "r":
@@ -255,31 +255,13 @@ def _is_other(text: str, run: XmlPiece, marks: LanguageMarks) -> bool:
     return any(marks.is_other(languages.get(PREFIX + kind)) for languages in named[:1])
 
 
-def _find_inner(piece: XmlPiece) -> tuple[str, Sequence[XmlPiece], str] | None:
-    """Return the content of an element that may stand in a sentence, and the markup around it.
-
-    Of a content control it is its content, if somebody types it.
-    """
-    name, children = _name(piece), piece.children
-    if piece.role is not Role.OPEN or name not in CONTAINERS | {"sdt"}:
-        return None
-    if name == "fldSimple" and _name_field(piece.attributes.get(f"{PREFIX}instr", "")) not in TYPED:
-        return None
-    places = {_name(child): number for number, child in enumerate(children)}
-    if name != "sdt":
-        at = places.get("smartTagPr", -1) + 1
-        return piece.raw + join_whole(children[:at]), children[at:], piece.end
-    if "sdtContent" not in places:
-        return None
-    at = places["sdtContent"]
-    content = children[at]
-    names = {_name(each) for each in content.walk()}
-    properties = children[places["sdtPr"]].walk() if "sdtPr" in places else ()
-    is_chosen = any(CHOSEN.fullmatch(each.name) for each in properties)
-    if "r" not in names or "p" in names or is_chosen:
-        return None
-    before = piece.raw + join_whole(children[:at]) + content.raw
-    return before, content.children, content.end + join_whole(children[at + 1 :]) + piece.end
+def _is_inline(piece: XmlPiece) -> bool:
+    """Tell whether an element holds text that may stand in a sentence."""
+    code = piece.attributes.get(f"{PREFIX}instr", "")
+    is_field = _name(piece) == "fldSimple"
+    return piece.role is Role.OPEN and (
+        _name_field(code) in TYPED if is_field else _name(piece) in CONTAINERS
+    )
 
 
 def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:

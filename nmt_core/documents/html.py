@@ -9,6 +9,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html.parser import HTMLParser
 from unicodedata import category
 
@@ -21,10 +22,22 @@ from nmt_core.documents.document import (
     decode_declared,
     make_document,
 )
-from nmt_core.documents.segments import DEEPEST, Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import (
+    DEEPEST,
+    Part,
+    Piece,
+    Role,
+    Written,
+    escape_by,
+    join_raw,
+    make_parts,
+)
 from nmt_core.text.language_codes import LanguageCodes, list_language_names
 
 COMMENT = "!--"
+
+escape_text = partial(html.escape, quote=False)
+"""Writes a text that is no value of an attribute."""
 
 
 def _names(names: str) -> frozenset[str]:
@@ -126,11 +139,7 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
     pieces = _merge_kept(_cut(_Scanner(text).tags, text), marks)
-    return make_parts(_merge_empty(pieces), _escape)
-
-
-def _escape(_: str, written: Sequence[Written]) -> list[str]:
-    return [part.text if part.tag else html.escape(part.text, quote=False) for part in written]
+    return make_parts(_merge_empty(pieces), escape_by(escape_text))
 
 
 class _Scanner(HTMLParser):

@@ -32,6 +32,7 @@ from nmt_core.documents.segments import (
     Role,
     Translations,
     Written,
+    escape_by,
     make_parts,
     write_parts,
 )
@@ -186,40 +187,32 @@ class _Parser:
                 cell, row = self.lines[first].start, first
             if before.type in {"th_open", "td_open"}:
                 block = self._find_cell(token.content, Span(cell, self.lines[first].end))
-            elif before.markup.startswith("#"):
-                block = self._find_heading(token.content, before.markup, self.lines[first])
             else:
                 block = self._find_lines(token.content, first)
             if block:
                 yield block
                 cell = block.places[-1].end
 
-    def _find_heading(self, content: str, hashes: str, line: Span) -> _Block | None:
-        start = self.text.find(hashes, *line) + len(hashes)
-        return self._find_cell(content, Span(start, line.end), pipes=False)
-
-    def _find_cell(self, content: str, within: Span, *, pipes: bool = True) -> _Block | None:
-        """Locate a content of one line; in cells of tables, pipes are escaped."""
-        written = content.replace("|", r"\|") if pipes else content
-        at = self._plain.find(written, *within)
+    def _find_cell(self, content: str, within: Span) -> _Block | None:
+        """Locate the content of a cell of a table, where pipes are escaped."""
+        at = self._plain.find(content.replace("|", r"\|"), *within)
         if at < 0:
             return None
         places = []
         for character in content:
-            width = 2 if pipes and character == "|" else 1
+            width = 2 if character == "|" else 1
             places.append(Span(at, at + width))
             at += width
         return _Block(content, places)
 
     def _find_lines(self, content: str, first: int) -> _Block | None:
-        """Return where the lines of a content stand; before each there may be other markup."""
+        """Return where the lines of a content stand; beside each there may be other markup."""
         places: list[Span] = []
         for number, line in enumerate(content.split("\n"), start=first):
             text = line.strip()
-            whole = self._plain[slice(*self.lines[number])].rstrip()
-            if not text or not whole.endswith(text):
+            start = self._plain.rfind(text, *self.lines[number])
+            if not text or start < 0:
                 return None
-            start = self.lines[number].start + len(whole) - len(text)
             before = len(line) - len(line.lstrip())
             if places:
                 places.append(Span(places[-1].end, start))
@@ -291,7 +284,7 @@ class _Parser:
             alt = Piece(Role.TEXT, described[1], described[1])
             rest = described.end(1)
             after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
-            piece.parts = ["![", *make_parts([alt], _escape_description), after]
+            piece.parts = ["![", *make_parts([alt], escape_by(escape_markup)), after]
         return piece
 
 
@@ -312,7 +305,3 @@ def _keep_unsound(
     """Return a block translated if its markup is the same, or else as it was."""
     output = write_parts(parts, translations)
     return output.raw if holds(output.plain) else raw
-
-
-def _escape_description(_: str, written: Sequence[Written]) -> list[str]:
-    return [escape_markup(part.text) for part in written]

@@ -41,6 +41,9 @@ INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId", 
 FORMAT = "\x01"
 """Begins the properties of a pair, in the place of markup; XML forbids it."""
 
+SPACED = '<{}t xml:space="preserve">'
+"""An element of text whose white space is kept, for the prefix of its name."""
+
 LINE_END = re.compile(r"(?:_x000D_)?(?:\r\n|\r|\n)")
 """A line end in a cell; Excel writes those of Windows so."""
 
@@ -79,8 +82,12 @@ def read_runs(
             role = Role.BLOCK if piece.name in kept or not piece.name else Role.EMPTY
             runs.append(Piece(role, piece.whole))
     prefix = next((piece.prefix for piece in pieces if piece.prefix), "")
-    is_bare = is_cell and not any(piece.name == "r" for piece in pieces)
-    parts = make_run_parts(runs, prefix, is_spaced=is_cell, is_bare=is_bare, has_lines=is_cell)
+    before, after = f"<{prefix}t>", f"</{prefix}t>"
+    if is_cell:
+        before = SPACED.format(prefix)
+    if not is_cell or any(piece.name == "r" for piece in pieces):
+        before, after = f"<{prefix}r>{FORMAT}{before}", f"{after}</{prefix}r>"
+    parts = make_run_parts(runs, before, after, has_lines=is_cell)
     yield keep_unchanged([*parts], join_whole(pieces), join_raw(runs))
 
 
@@ -123,20 +130,14 @@ def read_properties(element: XmlPiece) -> str:
 
 
 def make_run_parts(
-    runs: Sequence[Piece],
-    prefix: str,
-    *,
-    is_spaced: bool = True,
-    is_bare: bool = False,
-    has_lines: bool = False,
+    runs: Sequence[Piece], before: str, after: str, *, has_lines: bool = False
 ) -> Iterator[Part]:
     """Yield the parts of a paragraph of runs and what stands between them.
 
     Args:
         runs: pieces of the paragraph.
-        prefix: of elements, with its colon.
-        is_spaced: whether an attribute says that white space is kept.
-        is_bare: whether text stands outside of runs.
+        before: markup before each text, with :data:`FORMAT` in the place of its properties.
+        after: markup after each text.
         has_lines: whether lines of text are lines.
     """
     lengths: Counter[str] = Counter()
@@ -144,10 +145,6 @@ def make_run_parts(
         if isinstance(run, Run):
             lengths[run.properties] += len(run.text)
     usual = lengths.most_common(1)[0][0] if lengths else ""
-    space = ' xml:space="preserve"' if is_spaced else ""
-    before, after = f"<{prefix}t{space}>", f"</{prefix}t>"
-    if not is_bare:
-        before, after = f"<{prefix}r>{{}}{before}", f"{after}</{prefix}r>"
     write = partial(_write_runs, usual=usual, before=before, after=after)
     yield from make_parts([*_mark_runs(runs, usual, has_lines=has_lines)], write)
 
@@ -183,15 +180,12 @@ def _read_texts(runs: Sequence[Run], *, is_outer: bool, has_lines: bool) -> Iter
 def _write_runs(
     _: str, written: Sequence[Written], *, usual: str, before: str, after: str
 ) -> list[str]:
-    """Write a translation as runs, each text with the properties of the pair that it stands in.
-
-    Markup stands before and after each text, with ``{}`` in the place of its properties.
-    """
+    """Write a translation as runs, each text with the properties of the pair it stands in."""
     current, parts = [usual], []
     for text, tag in written:
         if tag is None:
             lines = "&#10;".join(map(write_xml, text.split(HARD_BREAK)))
-            parts.append(f"{before.replace('{}', current[-1])}{lines}{after}" if text else "")
+            parts.append(f"{before.replace(FORMAT, current[-1])}{lines}{after}" if text else "")
         elif not text.startswith(FORMAT):
             parts.append(text)
         else:

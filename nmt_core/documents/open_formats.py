@@ -12,15 +12,15 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import Document, LanguageMarks
 from nmt_core.documents.html import split_html
-from nmt_core.documents.segments import Part, Piece, Role, make_parts
+from nmt_core.documents.segments import Part, Piece, Role, escape_by, make_parts
 from nmt_core.documents.xml_pieces import (
     DEEPEST_NOTE,
     XmlPiece,
-    escape_xml,
     read_elements,
     read_embedded,
     read_text_of,
     scan_xml,
+    write_xml,
 )
 from nmt_core.text.language_codes import LanguageCodes
 
@@ -71,7 +71,7 @@ def _is_paragraph(piece: XmlPiece) -> bool:
 
 
 def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
-    yield from make_parts([*_read_inline(pieces, depth)], escape_xml)
+    yield from make_parts([*_read_inline(pieces, depth)], escape_by(write_xml))
 
 
 def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:

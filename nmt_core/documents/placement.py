@@ -46,16 +46,36 @@ class _Node:
 
 
 class _Words:
-    """The words of a passage and of its translation, with their links."""
+    """The words of a passage and of its translation, cut at tags, with their links."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        text: str,
+        target: str,
+        sentences: Sequence[tuple[Span, Span]],
+        translations: Sequence[Translated],
+        cuts: Sequence[int],
+    ) -> None:
         self.source: list[Span] = []
         self.target: list[Span] = []
         self.links: list[int] = []
         self.linked: dict[int, list[int]] = defaultdict(list)
         """The numbers of the words that are linked with each word of the source."""
-        self.sentences: list[tuple[Span, Span]] = []
+        self.sentences = sentences
         """The span of each sentence, and of its translation."""
+        for (src, tgt), translation in zip(sentences, translations, strict=True):
+            before, after = text[slice(*src)], target[slice(*tgt)]
+            first, last = bisect_right(cuts, src.start), bisect_left(cuts, src.end)
+            inner = [cut - src.start for cut in cuts[first:last]]
+            source = find_words(before, inner)
+            translated = find_words(after, carry_cuts(before, inner, after) if inner else ())
+            first = len(self.source)
+            for link in align_words(before, source, translation, after, translated):
+                if link != UNALIGNED:
+                    self.linked[first + link].append(len(self.links))
+                self.links.append(UNALIGNED if link == UNALIGNED else first + link)
+            self.source += [Span(src.start + start, src.start + end) for start, end in source]
+            self.target += [Span(tgt.start + start, tgt.start + end) for start, end in translated]
 
     def find_sentence(self, at: int) -> tuple[Span, Span]:
         """Return the sentence at or before an offset of the source, or else the first."""
@@ -76,14 +96,14 @@ def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, .
         sentences: in order; the text between them is kept.
     """
     text, target, previous, last = passage.text, "", "", 0
-    words = _Words()
+    spans: list[tuple[Span, Span]] = []
     is_same = True
     for span, translated in sentences:
         source = text[slice(*span)]
         translation = _read_translation(source, translated, breaks=passage.breaks)
         is_same = is_same and translation == source
         target += space_sentences(text, Span(last, span.start), previous)
-        words.sentences.append((span, Span(len(target), len(target) + len(translation))))
+        spans.append((span, Span(len(target), len(target) + len(translation))))
         target += translation
         previous, last = translation, span.end
     if is_same:
@@ -93,9 +113,9 @@ def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, .
         return (target,)
     root = _parse(passage)
     root.place = Span(0, len(target))
-    if root.children:
-        _link(words, text, target, sentences, sorted({*_list_edges(root)}))
-        _place(root, words, Span(0, len(words.target)))
+    translations = [translated for _, translated in sentences]
+    words = _Words(text, target, spans, translations, sorted({*_list_edges(root)}))
+    _place(root, words, Span(0, len(words.target)))
     return tuple([item for item in _write(root, target, root.place) if item != ""])
 
 
@@ -161,27 +181,6 @@ def _list_edges(node: _Node) -> Iterator[int]:
     for child in node.children:
         yield from (child.start, child.end)
         yield from _list_edges(child)
-
-
-def _link(
-    words: _Words, text: str, target: str, sentences: Sequence[Sentence], cuts: Sequence[int]
-) -> None:
-    """Add the words of all sentences, cut at tags, with their links."""
-    for (_, translation), (src, tgt) in zip(sentences, words.sentences, strict=True):
-        before, after = text[slice(*src)], target[slice(*tgt)]
-        inner = [
-            cut - src.start
-            for cut in cuts[bisect_right(cuts, src.start) : bisect_left(cuts, src.end)]
-        ]
-        source = find_words(before, inner)
-        translated = find_words(after, carry_cuts(before, inner, after) if inner else ())
-        first = len(words.source)
-        for link in align_words(before, source, translation, after, translated):
-            if link != UNALIGNED:
-                words.linked[first + link].append(len(words.links))
-            words.links.append(UNALIGNED if link == UNALIGNED else first + link)
-        words.source += [Span(src.start + word.start, src.start + word.end) for word in source]
-        words.target += [Span(tgt.start + word.start, tgt.start + word.end) for word in translated]
 
 
 def _place(parent: _Node, words: _Words, within: Span) -> None:

@@ -8,7 +8,8 @@ translated; the lines of one are one passage, unless several people speak.
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from nmt_core.documents.document import Document, make_document
@@ -172,25 +173,18 @@ def read_subtitles(text: str) -> Document[str]:
     """Read subtitles."""
     pieces = list(_parse(text))
     if not text.startswith(WEBVTT):
-        return make_document(make_parts(pieces, _escape))
+        return make_document(make_parts(pieces, partial(_escape, write=_avoid_markup)))
     for piece in pieces:
         if piece.role is Role.TEXT:
             piece.text = html.unescape(piece.raw)
-    return make_document(make_parts(pieces, _escape_webvtt))
+    return make_document(
+        make_parts(pieces, partial(_escape, write=partial(html.escape, quote=False)))
+    )
 
 
-def _escape(_: str, written: Sequence[Written]) -> list[str]:
+def _escape(_: str, written: Sequence[Written], *, write: Callable[[str], str]) -> list[str]:
     """Write a translation without blank lines, which end a subtitle, times and tags of its own."""
-    return [
-        part.text if part.tag else _avoid_markup(part.text) for part in drop_blank_lines(written)
-    ]
-
-
-def _escape_webvtt(_: str, written: Sequence[Written]) -> list[str]:
-    return [
-        part.text if part.tag else html.escape(part.text, quote=False)
-        for part in drop_blank_lines(written)
-    ]
+    return [part.text if part.tag else write(part.text) for part in drop_blank_lines(written)]
 
 
 def _avoid_markup(text: str) -> str:

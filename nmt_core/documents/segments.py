@@ -125,9 +125,13 @@ Escape = Callable[[str, Sequence[Written]], Sequence[str] | None]
 parts in written form, or None if the translation cannot be written."""
 
 
-def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation for a format that needs no escapes."""
-    return [part.text for part in written]
+def escape_by(write: Callable[[str], str]) -> Escape:
+    """Return an escape that writes texts by a function, and markup as it is."""
+    return lambda _, written: [part.text if part.tag else write(part.text) for part in written]
+
+
+write_plainly = escape_by(str)
+"""Writes a translation for a format that needs no escapes."""
 
 
 @dataclass(frozen=True, eq=False)

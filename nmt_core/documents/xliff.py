@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Document, LanguageMarks, Reason, decode_declared
@@ -31,38 +30,18 @@ from nmt_core.documents.xml_pieces import (
 )
 from nmt_core.text.language_codes import LanguageCodes
 
-
-class _Version(NamedTuple):
-    """What differs between the versions of XLIFF."""
-
-    languages: str
-    """The element that names the languages."""
-    source: str
-    target: str
-    """Its attributes."""
-    unit: str
-    """The element with a source and its target."""
-    pairs: frozenset[str]
-    """Elements around text."""
-    begins: frozenset[str]
-    ends: frozenset[str]
-    """Elements that are the beginning and the end of a pair."""
-
-
-VERSIONS = {
-    "1": _Version(
-        *("file", "source-language", "target-language", "trans-unit"),
-        frozenset({"g", "mrk"}),
-        frozenset({"bx", "bpt"}),
-        frozenset({"ex", "ept"}),
-    ),
-    "2": _Version(
-        *("xliff", "srcLang", "trgLang", "segment"),
-        frozenset({"pc", "mrk"}),
-        frozenset({"sc", "sm"}),
-        frozenset({"ec", "em"}),
-    ),
+LANGUAGES = {
+    "1": ("file", "source-language", "target-language"),
+    "2": ("xliff", "srcLang", "trgLang"),
 }
+"""The element that names the languages, and its attributes, by version."""
+
+UNITS = ("trans-unit", "segment")
+"""Elements with a source and its target."""
+
+PAIRS = frozenset(["g", "mrk", "pc"])
+BEGINS, ENDS = frozenset(["bx", "bpt", "sc", "sm"]), frozenset(["ex", "ept", "ec", "em"])
+"""Elements around text, and those that are the beginning and the end of a pair."""
 
 UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
 """States of targets that hold no translation yet."""
@@ -93,24 +72,25 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]
     file = decode_declared(data)
     pieces = scan_xml(file.text)
     root = next(piece for piece in pieces if piece.name not in ("", COMMENT))
-    version = VERSIONS.get(root.attributes.get("version", "")[:1])
-    if root.name != "xliff" or version is None:
+    version = root.attributes.get("version", "")[:1]
+    if root.name != "xliff" or version not in LANGUAGES:
         raise DocumentError("this document is not XLIFF 1 or 2; export it anew as .xlf")
+    element, *sides = LANGUAGES[version]
     for piece in root.walk():
-        if piece.name == version.languages and codes:
-            _check_languages(piece, version, codes)
-    reader = _Reader(version, LanguageMarks(codes))
+        if piece.name == element and codes:
+            _check_languages(codes, piece, *sides)
+    reader = _Reader(LanguageMarks(codes))
     parts = reader.read_units(pieces, {}, is_translated=True)
     return make_file(parts, file.encode, reader.marks.untranslated)
 
 
-def _check_languages(tag: XmlPiece, version: _Version, codes: LanguageCodes) -> None:
+def _check_languages(codes: LanguageCodes, tag: XmlPiece, source: str, target: str) -> None:
     """Make sure that a file is in two languages; write the target into its tag if it lacks."""
-    check_language(tag.attributes.get(version.source, ""), codes[0], "is in")
-    target = tag.attributes.get(version.target, "")
-    check_language(target, codes[1], "translates into")
-    if not target:
-        tag.raw = set_attribute(tag.raw, version.target, codes[1])
+    given = tag.attributes
+    check_language(given.get(source, ""), codes[0], "is in")
+    check_language(given.get(target, ""), codes[1], "translates into")
+    if not given.get(target):
+        tag.raw = set_attribute(tag.raw, target, codes[1])
 
 
 def _limit(tag: XmlPiece, outer: Mapping[bool, int]) -> dict[bool, int]:
@@ -130,7 +110,6 @@ class _Segment:
     """An element with a source and its target."""
 
     element: XmlPiece
-    version: _Version
     limits: Mapping[bool, int]
     """Maximum sizes of the translation, in characters (False) and bytes (True)."""
 
@@ -185,7 +164,7 @@ class _Segment:
             if target.role is Role.EMPTY:
                 tag = tag.removesuffix("/>").rstrip() + ">"
         head = self.element.raw
-        if self.version is VERSIONS["1"]:
+        if self.element.name == "trans-unit":
             state = "needs-review-translation" if is_doubtful else "translated"
             tag = set_attribute(tag, "state", state)
         else:
@@ -198,8 +177,8 @@ class _Segment:
 class _Reader:
     """Reads the segments of a file."""
 
-    def __init__(self, version: _Version, marks: LanguageMarks) -> None:
-        self.version, self.marks = version, marks
+    def __init__(self, marks: LanguageMarks) -> None:
+        self.marks = marks
 
     def read_units(
         self, pieces: Sequence[XmlPiece], limits: Mapping[bool, int], *, is_translated: bool
@@ -217,12 +196,12 @@ class _Reader:
             own_limits = _limit(piece, limits)
             if piece.role is not Role.OPEN:
                 yield piece.raw
-            elif piece.name != self.version.unit:
+            elif piece.name not in UNITS:
                 yield piece.raw
                 yield from self.read_units(piece.children, own_limits, is_translated=is_wanted)
                 yield piece.end
             else:
-                segment = _Segment(piece, self.version, own_limits)
+                segment = _Segment(piece, own_limits)
                 is_wanted = is_wanted and segment.source is not None and segment.needs_translation
                 yield self._read_segment(segment) if is_wanted else piece.whole
 
@@ -245,7 +224,7 @@ class _Reader:
     def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
         """Yield the pieces of a source: text, pairs around text, and elements for code."""
         for piece in pieces:
-            given, is_pair = piece.attributes, piece.name in self.version.pairs
+            given, is_pair = piece.attributes, piece.name in PAIRS
             is_other = is_pair and self.marks.is_other(given.get("xml:lang"))
             is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
             if piece.role is Role.TEXT:
@@ -262,10 +241,10 @@ class _Reader:
 
     def _read_code(self, piece: XmlPiece) -> Piece:
         """Return an element for code: an empty tag, or one side of a pair."""
-        given, version = piece.attributes, self.version
+        given = piece.attributes
         number = given.get("startRef") or given.get("rid") or given.get("id") or ""
-        role = Role.OPEN if piece.name in version.begins else Role.EMPTY
-        role = Role.CLOSE if piece.name in version.ends else role
+        role = Role.OPEN if piece.name in BEGINS else Role.EMPTY
+        role = Role.CLOSE if piece.name in ENDS else role
         if piece.name == "x" and (tag := ANGULAR.fullmatch(number)):
             number = tag["name"]
             role = Role.OPEN if tag["end"] == "START" else Role.CLOSE

@@ -78,11 +78,6 @@ def read_text_of(pieces: Iterable[XmlPiece]) -> str:
     return "".join([each.text for piece in pieces for each in piece.walk()])
 
 
-def escape_xml(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation where markup stays as it is, and text is escaped."""
-    return [part.text if part.tag else write_xml(part.text) for part in written]
-
-
 def write_xml(text: str) -> str:
     """Return a text as XML writes it, without characters that XML forbids."""
     escaped = html.escape(NO_XML.sub("", text), quote=False)
