@@ -88,11 +88,7 @@ def read_archived(
 ) -> Document[bytes]:
     """Read a document whose files of text are edited in their own text.
 
-    Args:
-        data: the document.
-        files: those of its files that hold text.
-        read: reads the parts of one by its name and its text.
-        untranslated: counts the texts that stay, while these are read.
+    ``read`` returns the parts of a file by its name and its text, and may count ``untranslated``.
 
     Raises:
         DocumentError: naming the one that cannot be read.

@@ -94,13 +94,9 @@ class Document(Generic[Result]):
         *,
         holds_messages: bool = False,
     ) -> None:
-        """Take the parts of a document.
+        """Take the parts of each file by its name, and what makes the document of their texts.
 
-        Args:
-            files: the parts of each file that holds text, by its name.
-            encode: makes the document of the texts of its files.
-            untranslated: counts the texts that stay, while parts are read and written.
-            holds_messages: whether its texts are messages of programs.
+        Readers may go on to count the texts that stay untranslated.
         """
         self._files = {name: list(parts) for name, parts in files.items()}
         self._encode: Callable[[Mapping[str, str]], Result] = encode

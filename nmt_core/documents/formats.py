@@ -146,14 +146,10 @@ class TranslatedDocument(NamedTuple):
 def translate_data(
     data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
-    """Translate a document.
+    """Translate a document of a kind of :data:`FORMATS`.
 
-    Args:
-        data: the document.
-        kind: name of its format.
-        translator: translates documents.
-        encoding: of the document; None if it names its own, or is in UTF-8. A document that does
-            not name its own is written in UTF-8 with a byte order mark.
+    The encoding is None if the document names its own, or is in UTF-8. One that does not name it
+    is written in UTF-8 with a byte order mark.
 
     Raises:
         DocumentError: if it is too long, or cannot be read.
@@ -201,13 +197,7 @@ def translate_file(
 ) -> TranslatedDocument:
     """Translate a file into another one, which appears whole or not at all.
 
-    Args:
-        path: the file.
-        out: the other one, which is overwritten if ``force`` is given.
-        translator: translates documents.
-        kind: name of their format; None if their names say it.
-        encoding: see :func:`translate_data`.
-        force: overwrite the other one.
+    ``kind`` is their format; None if their names say it. ``force`` overwrites the other one.
 
     Raises:
         DocumentError: if the file cannot be read, or ``out`` exists or cannot be written.

@@ -98,11 +98,7 @@ def _make_text(raw: str) -> Piece:
 
 
 def check_length(text: str) -> None:
-    """Make sure that a unit of a file is not too long.
-
-    Raises:
-        DocumentError: if it is.
-    """
+    """Refuse a unit of a file that is too long."""
     if len(text) > LONGEST_MESSAGE:
         raise DocumentError(
             f"a unit of this document has {len(text):,} characters, more than "
@@ -122,15 +118,9 @@ def escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
 
 
 def check_language(code: str, expected: str, side: str) -> None:
-    """Make sure that a file is in a language.
+    """Refuse a file that names another language than the expected one.
 
-    Args:
-        code: that the file names; empty if it names none.
-        expected: code of the language.
-        side: what the file says of it, such as ``translates into``.
-
-    Raises:
-        DocumentError: if it is not.
+    The side is what the file says of its language, such as ``translates into``.
     """
     if code and pick_code([code], expected) is None:
         raise DocumentError(
@@ -180,16 +170,11 @@ def make_unit(
     is_bilingual: bool = False,
     signs: str = BRACES,
 ) -> Group:
-    """Return a unit of a file: texts that are translated, and what of the file holds them.
+    """Return a unit of a file, ``raw``, with parts of its texts, such as singular and plural.
 
-    Args:
-        raw: the part of the file, which is kept if nothing is translated.
-        texts: the parts of each text, such as the singular and the plural of a message.
-        write: takes the translated texts, and as ``is_doubtful`` whether a person must review
-            them; returns what replaces ``raw``.
-        untranslated: counts texts that stay because their translations lost a placeholder.
-        is_bilingual: whether the format keeps source and translation side by side.
-        signs: characters that may be syntax; see :func:`has_same_placeholders`.
+    ``write`` takes the translated texts, and as ``is_doubtful`` whether a person must review them;
+    it returns what replaces the unit. A unit stays and is counted if its translation lost a
+    placeholder, unless the format is bilingual: keeps source and translation side by side.
     """
     parts = [part for text in texts for part in text]
     segments = [*find_segments(parts)]

@@ -65,10 +65,7 @@ def read_runs(
 ) -> Iterator[Part]:
     """Yield the parts of the content of a paragraph of PowerPoint or a cell of Excel.
 
-    Args:
-        pieces: the content.
-        kept: names of elements that end a sentence, or stand before and after all runs.
-        is_cell: whether it is of a cell, which may have text outside of runs.
+    Elements that are kept end a sentence, or stand before and after all runs.
     """
     runs: list[Piece] = []
     for piece in pieces:
@@ -134,11 +131,8 @@ def make_run_parts(
 ) -> Iterator[Part]:
     """Yield the parts of a paragraph of runs and what stands between them.
 
-    Args:
-        runs: pieces of the paragraph.
-        before: markup before each text, with :data:`FORMAT` in the place of its properties.
-        after: markup after each text.
-        has_lines: whether lines of text are lines.
+    Each text of a translation gets markup before it, with :data:`FORMAT` in the place of its
+    properties, and after it.
     """
     lengths: Counter[str] = Counter()
     for run in runs:

@@ -42,13 +42,7 @@ def list_doubts(translated: Translated, review_below: float) -> list[str]:
 def summarize_doubts(
     translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
 ) -> str:
-    """Return a line that names the translations to review, or an empty one.
-
-    Args:
-        translations: by number, from 1.
-        review_below: the confidence below which a translation needs review.
-        noun: what has these numbers.
-    """
+    """Return a line that names the translations to review by their numbers, or an empty one."""
     doubts = [
         f"{noun} {number}: {', '.join(own)}"
         for number, translated in translations.items()

@@ -185,10 +185,7 @@ class _Reader:
     ) -> Iterator[Part]:
         """Yield units to translate, and all that stands between them.
 
-        Args:
-            pieces: of the file, or of an element.
-            limits: maximum sizes that the elements around them set.
-            is_translated: whether the elements around them are to be translated.
+        The elements around them set maximum sizes, and whether they are to be translated.
         """
         for piece in pieces:
             wish = piece.attributes.get("translate")

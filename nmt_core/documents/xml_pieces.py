@@ -221,14 +221,10 @@ def read_elements(
     kept: Container[str] = (),
     described: str = "",
 ) -> Iterator[Part]:
-    """Yield the parts of a file: of elements what is read of their content, and all else.
+    """Yield the parts of a file: what is read of the content of wanted elements, and all else.
 
-    Args:
-        pieces: of the file, or of an element.
-        is_wanted: tells by its tag whether an element is read.
-        read: reads its content.
-        kept: names of elements in which none is read.
-        described: the name of elements that describe a picture in their attributes.
+    None is read in elements of the names that are kept; those of the name that is described have
+    descriptions of a picture in their attributes.
     """
     for piece in pieces:
         yield from _read_descriptions(piece) if piece.name == described else [piece.raw]
