@@ -36,9 +36,6 @@ from nmt_core.text.language_codes import LanguageCodes, list_language_names
 
 COMMENT = "!--"
 
-escape_text = partial(html.escape, quote=False)
-"""Writes a text that is no value of an attribute."""
-
 
 def _names(names: str) -> frozenset[str]:
     return frozenset(names.split())
@@ -139,7 +136,7 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
     """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
     pieces = _merge_kept(_cut(_Scanner(text).tags, text), marks)
-    return make_parts(_merge_empty(pieces), escape_by(escape_text))
+    return make_parts(_merge_empty(pieces), escape_by(partial(html.escape, quote=False)))
 
 
 class _Scanner(HTMLParser):

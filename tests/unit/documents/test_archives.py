@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.ooxml import read_presentation, read_workbook
 from nmt_core.documents.open_formats import read_book, read_open_document
 from tests.support.echoes import Echo, garble, keep, shout, show_passages
@@ -49,61 +50,45 @@ def book(text, **others):
     return zipped(mimetype="application/epub+zip", **container, **page, **others)
 
 
+CELLS = (
+    "<r><t>Hello </t></r>|<r><rPr><b/></rPr><t>you &amp; me</t></r>|<rPh><t>x</t></rPh>|"
+    '<r><rPr><i/></rPr><t xml:space="preserve"> now</t></r>|<r><t>two\nlines\n</t></r>|'
+    "<r><t>a&#10;b</t></r>|<r><t>\n \ntwo\nLines\n </t></r>|<r>\n <rPr/> <t>as\nis</t>\n</r>|"
+    "<r><rPr/></r>"
+)
+SLIDES = (
+    '<a:r><a:rPr lang="en"/><a:t>Hello </a:t></a:r>|<a:br/>|<!-- c -->|<a:r><a:t> now</a:t></a:r>|'
+    '<a:r><a:rPr lang="en" b="1"/><a:t>you &amp; me</a:t></a:r>|'
+    '<a:fld id="1"><a:rPr/><a:t>7</a:t></a:fld>'
+)
+LETTER = (
+    'Hello |<text:span text:style-name="a">you &amp; me</text:span>| now|<text:s/>|<text:tab/>|'
+    "<text:a><text:span>so</text:span> it</text:a>|"
+    "<text:note><text:note-body><text:p>A note</text:p></text:note-body></text:note>|"
+    "<office:annotation><text:p>Kept</text:p></office:annotation>"
+)
+PAGE = 'Hello |<b>you &amp; me</b>| now|<br/>|<img src="a"/>|<i>so <u>it</u></i>'
 KINDS = {
-    "xlsx": (
-        read_workbook,
-        workbook,
-        "xl/sharedStrings.xml",
-        "<si>{}</si>",
-        [
-            *("<r><t>Hello </t></r>", "<r><rPr><b/></rPr><t>you &amp; me</t></r>"),
-            *('<r><rPr><i/></rPr><t xml:space="preserve"> now</t></r>', "<rPh><t>x</t></rPh>"),
-            *("<r><t>two\nlines\n</t></r>", "<r><t>a&#10;b</t></r>"),
-            *(
-                "<r><t>\n \ntwo\nLines\n </t></r>",
-                "<r>\n <rPr/> <t>as\nis</t>\n</r>",
-                "<r><rPr/></r>",
-            ),
-        ],
-    ),
+    "xlsx": (read_workbook, workbook, "xl/sharedStrings.xml", "<si>{}</si>", CELLS),
     "pptx": (
-        read_presentation,
-        slide,
-        "ppt/slides/slide1.xml",
-        "<a:p><a:pPr/>{}<a:endParaRPr/></a:p>",
-        [
-            *('<a:r><a:rPr lang="en"/><a:t>Hello </a:t></a:r>', "<a:br/>"),
-            *('<a:r><a:rPr lang="en" b="1"/><a:t>you &amp; me</a:t></a:r>', "<!-- c -->"),
-            *('<a:fld id="1"><a:rPr/><a:t>7</a:t></a:fld>', "<a:r><a:t> now</a:t></a:r>"),
-        ],
+        *(read_presentation, slide, "ppt/slides/slide1.xml"),
+        *("<a:p><a:pPr/>{}<a:endParaRPr/></a:p>", SLIDES),
     ),
-    "odt": (
-        read_open_document,
-        letter,
-        "content.xml",
-        "<text:p>{}</text:p>",
-        [
-            *("Hello ", '<text:span text:style-name="a">you &amp; me</text:span>', " now"),
-            *("<text:s/>", "<text:tab/>", "<text:a><text:span>so</text:span> it</text:a>"),
-            "<text:note><text:note-body><text:p>A note</text:p></text:note-body></text:note>",
-            "<office:annotation><text:p>Kept</text:p></office:annotation>",
-        ],
-    ),
-    "epub": (
-        lambda data: read_book(data, None),
-        book,
-        "OEBPS/a.xhtml",
-        "<p>{}</p>",
-        ["Hello ", "<b>you &amp; me</b>", " now", "<br/>", '<img src="a"/>', "<i>so <u>it</u></i>"],
-    ),
+    "odt": (read_open_document, letter, "content.xml", "<text:p>{}</text:p>", LETTER),
+    "epub": (lambda data: read_book(data, None), book, "OEBPS/a.xhtml", "<p>{}</p>", PAGE),
 }
+"""Reader, maker, file of text, and paragraphs with what may stand in them, by format."""
+
 all_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def compose(kind, seed):
     draw = random.Random(seed)
     _, make, _, paragraph, bits = KINDS[kind]
-    texts = ["".join(draw.choices(bits, k=draw.randint(0, 6))) for _ in range(draw.randint(0, 3))]
+    texts = [
+        "".join(draw.choices(bits.split("|"), k=draw.randint(0, 6)))
+        for _ in range(draw.randint(0, 3))
+    ]
     return make("\n".join(paragraph.format(text) for text in texts))
 
 
@@ -285,6 +270,8 @@ def test_book_names_its_new_language():
 
 BOMB = '<!DOCTYPE a [<!ENTITY a "b">]><a>&a;</a>'
 ENCRYPTED = {"META-INF/encryption.xml": '<CipherReference URI="a.xhtml"/>'}
+WORD = {"word/document.xml": '<w:body xmlns:w="w"/>'}
+DAMAGED = zipped(**WORD)[:60] + bytes(20) + zipped(**WORD)[80:]
 
 
 def compress(method):
@@ -298,11 +285,17 @@ def compress(method):
     ("kind", "data", "message"),
     [
         ("xlsx", b"no archive", r"no \.xlsx document"),
+        ("docx", b"", r"no \.docx document"),
+        ("docx", b"PK\x03\x04 and no more", r"no \.docx document"),
+        ("docx", DAMAGED, r"no \.docx document"),
+        ("docx", zipped(a="b"), "holds no Word document"),
         ("pptx", zipped(a="b"), "holds no presentation"),
         ("odt", zipped(a="b"), "holds no OpenDocument text"),
         ("epub", zipped(a="b"), "holds no book"),
         ("odt", zipped(**{"content.xml": BOMB}), "content.xml in this document: .* entities"),
         ("odt", zipped(**{"content.xml": "<a>"}), "not well-formed XML"),
+        ("docx", zipped(**{"word/document.xml": '<x:a xmlns:x="x"/>'}), "by Word"),
+        ("docx", zipped(**WORD, **{"word/vbaProject.bin": "x"}), "macros"),
         ("epub", book("", **ENCRYPTED), "is encrypted"),
         ("xlsx", compress(zipfile.ZIP_BZIP2), "an unusual method"),
         ("xlsx", compress(zipfile.ZIP_LZMA), "an unusual method"),
@@ -310,7 +303,7 @@ def compress(method):
 )
 def test_wrong_document_is_refused(kind, data, message):
     with pytest.raises(DocumentError, match=message):
-        KINDS[kind][0](data)
+        FORMATS.load(kind).read(data)
 
 
 @pytest.mark.parametrize(

@@ -73,11 +73,3 @@ def test_corrected_segments_alone_are_imported(tmp_path):
         *("--languages", "de-en", "--approved"),
     )
     assert imported.stdout == "imported: 2\n"
-
-
-def test_first_unit_keeps_its_text(tmp_path):
-    path = tmp_path / "review.xlf"
-    source, target = "Der <Rat> & %1", "The <Council> & %1"
-    write_review(path, {"a": [(source, Answer(target))]}, DE_EN.codes, 0.5)
-    path.write_text(path.read_text().replace("<trans-unit ", '<trans-unit approved="yes" '))
-    assert [*read_pair_file(path, DE_EN)] == [("Der <Rat> & %1", target)]

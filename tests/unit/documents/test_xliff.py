@@ -176,19 +176,13 @@ def test_inline_elements(source, passages, shouted):
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["a {n, plural, other {b}}", '{n, plural, other {b}<x id="1"/>}'],
-)
-def test_choices_stay_and_are_counted(source):
-    assert read_xliff_file(compose_old(source), CODES).untranslated.total() == 1
-
-
-@pytest.mark.parametrize(
     ("source", "passages", "count"),
     [
         ('<source>a <g id="1" xml:lang="fr">b <g id="2">c</g></g></source>', ["a*"], 1),
         ('<source>a <mrk mtype="x" xml:lang="EN_us">b</mrk></source>', ["a <b>"], 0),
         ('<source>a <g id="1" xml:lang="fr">1</g></source>', ["a*"], 0),
+        ("<source>a {n, plural, other {b}}</source>", [], 1),
+        ('<source>{n, plural, other {b}<x id="1"/>}</source>', [], 1),
         ('<source xml:lang="fr">a</source>', [], 1),
         ('<source xml:lang="en-GB">a</source>', ["a"], 0),
         ('<source xml:lang="und">a</source>', ["a"], 0),
@@ -196,13 +190,14 @@ def test_choices_stay_and_are_counted(source):
         ('<source>a</source><target state="new"><g xml:lang="de">b</g></target>', ["a"], 0),
     ],
 )
-def test_other_language_stays_and_is_counted(source, passages, count):
+def test_other_languages_and_choices_stay_and_are_counted(source, passages, count):
     data = (OLD % ("", f"<trans-unit>{source}</trans-unit>")).encode()
 
     document = read_xliff_file(data, CODES)
 
     assert show_passages(document) == passages
-    assert document.untranslated == ({Reason.LANGUAGE: count} if count else {})
+    reason = Reason.CHOICE if "plural" in source else Reason.LANGUAGE
+    assert document.untranslated == ({reason: count} if count else {})
 
 
 @pytest.mark.parametrize(
