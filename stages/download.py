@@ -81,18 +81,12 @@ def run(
 ) -> DownloadReport:
     """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs.
 
-    Args:
-        params: settings.
-        corpus: folder of the text; text of one language alone is written beside it.
-        vectors: folder of the vectors.
-        downloads: folder of what was fetched, and of what is kept of each corpus.
-        workers: processes or a cluster.
-        code: digest of the code.
-        texts: what the initial model was trained on.
+    Text of one language alone is written beside ``corpus``. ``downloads`` keeps what was fetched,
+    and what comes of each corpus by this ``code``; ``texts`` are those of the initial model.
 
     Raises:
-        CorpusError: if a text cannot be trusted, or a split is left without a pair.
-        CorpusError: if a file cannot be fetched or is not what was promised.
+        CorpusError: if a text cannot be trusted, a split is left without a pair, or a file cannot
+            be fetched or is not what was promised.
     """
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
@@ -300,9 +294,7 @@ def _write_monolingual(
 def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) -> CorpusDescription:
     """Describe the corpora for the export and the registration of a model.
 
-    Args:
-        params: of the text.
-        replayed: corpora of the initial model that are read, too.
+    ``replayed`` are corpora of the initial model that are read, too.
     """
     return CorpusDescription(
         kind=", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),

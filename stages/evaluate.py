@@ -20,11 +20,7 @@ from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.quality import count_kept_literals
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.translation.fitting import (
-    LengthPenaltyTrial,
-    set_length_penalty,
-    try_length_penalties,
-)
+from nmt_core.translation.fitting import set_length_penalty, try_length_penalties
 from nmt_core.translation.forced_decoding import trace_attention
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -72,18 +68,11 @@ def run(
 ) -> Evaluation:
     """Score the model, and write translations, examples, pictures and the report of the run.
 
-    A line of a corpus with a tag is translated with that tag.
-
-    Args:
-        params: settings.
-        inputs: outputs of earlier stages.
-        languages: of the two sides.
-        reports: folder to write to.
-        download: result of the download stage, if it is at hand.
-        timed: takes the sentences translated per second, which differ from run to run.
+    A line of a corpus with a tag is translated with that tag. ``timed`` takes the sentences
+    translated per second, which differ from run to run.
     """
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
-    translator, trials = choose_length_penalty(
+    translator = choose_length_penalty(
         params, load_trained(params, inputs, languages), validation, language=languages.target
     )
     text = translate_test_set(inputs, translator, languages, timed=timed)
@@ -97,7 +86,6 @@ def run(
     sentences = judge_sentences(
         text.sources, text.references, text.hypotheses, language=languages.target
     )
-    evaluation = evaluation.model_copy(update={"length_penalty_trials": tuple(trials)})
     verdict = judge_run(
         evaluation,
         record,
@@ -144,16 +132,7 @@ def measure(
     validation: ValidationText,
     corpora: dict[str, slice],
 ) -> Evaluation:
-    """Measure a translated test set.
-
-    Args:
-        params: settings.
-        inputs: outputs of earlier stages.
-        translator: translated the test set.
-        text: the test set.
-        validation: source sentences, their references and their tags.
-        corpora: the test sentences of each corpus.
-    """
+    """Measure a translated test set; ``corpora`` has the test sentences of each corpus."""
     language = text.languages.target
     held_out = tag_lines(translator.source, validation[0], validation[2])
     confidence = judge_confidence(
@@ -196,19 +175,13 @@ def choose_length_penalty(
     validation: ValidationText,
     *,
     language: str,
-) -> tuple[Translator, list[LengthPenaltyTrial]]:
+) -> Translator:
     """Return the translator with the length penalty that has the best score on validation text.
 
     Nothing is tried for greedy search, which has no length penalty.
-
-    Args:
-        params: whether to choose; the first metric decides.
-        translator: translates validation text.
-        validation: source sentences, their references and their tags.
-        language: code of the target language.
     """
     if not params.choose_length_penalty or params.beam.beam_size == 1 or not validation[0]:
-        return translator, []
+        return translator
     metric = load_metric(params.metrics[0], language)
     sign = 1 if metric.higher_is_better else -1
     sources, references, tags = take_first(validation)
@@ -220,7 +193,7 @@ def choose_length_penalty(
         lambda texts: sign * metric.score(texts, references, sources).value,
     )
     best = max(trials, key=lambda trial: trial.score)
-    return set_length_penalty(translator, best.length_penalty), trials
+    return set_length_penalty(translator, best.length_penalty)
 
 
 def score_beam_sizes(

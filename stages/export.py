@@ -65,14 +65,8 @@ def run(
 ) -> dict[str, Any]:
     """Write the folder, load it again, and make sure it translates as the trained model does.
 
-    Args:
-        params: settings.
-        evaluation: how to search; what a good translation is.
-        inputs: what earlier stages made.
-        languages: of the two sides.
-        write_papers: returns the documents about a model with these engines and terms.
-        confidence: what tells good translations of PyTorch, fitted by the evaluation.
-        export: the folder to write.
+    ``write_papers`` returns the documents about a model with these engines and terms, and
+    ``confidence`` was fitted by the evaluation.
     """
     trained = load_trained(evaluation, inputs, languages)
     glossaries = read_glossary(params, languages)
@@ -178,14 +172,6 @@ def find_provenance() -> dict[str, str]:
         return {"commit": "unknown", "date": "unknown"}
 
 
-def list_versions(bill: dict[str, Any]) -> str:
-    """Return the installed packages that influence a model most."""
-    of = {component["name"]: component["version"] for component in bill["components"]}
-    python = bill["components"][0]["name"]
-    wanted = (python, "torch", "numpy", "sentencepiece", "spacy", "sacrebleu")
-    return ", ".join(f"{name} {of[name]}" for name in wanted if name in of)
-
-
 def main() -> None:
     """Run the stage on the project's own paths."""
     check_trained()
@@ -207,7 +193,6 @@ def main() -> None:
             shards=shards,
             made={
                 **origin,
-                "packages": list_versions(bill),
                 "glossary_terms": written["glossary_terms"],
                 "extras": list_extras(written["engines"]),
             },

@@ -1,7 +1,7 @@
 """Cut the corpus into tokens, with a tokenizer learnt from its training part.
 
 Usage: python -m stages.tokenize
-Reads:  data/corpus/{train,validation,test}.{source,target}, data/monolingual/,
+Reads:  data/corpus/{train,validation,test}.{source,target},
         data/initial_model/tokenizer/
 Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.{source,target},
         reports/tokenize.json
@@ -21,7 +21,7 @@ from nmt_core.text.aligner.aligner import ALIGNER, Aligner, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
-from nmt_core.text.subwords import SubwordConfig, sample_evenly
+from nmt_core.text.subwords import sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from stages import paths
@@ -72,13 +72,7 @@ def build_tokenizers(
     languages: tuple[str, str],
     corpus: Path,
 ) -> dict[str, Tokenizer]:
-    """Return the tokenizers of both sides; a joint one stands for both.
-
-    Args:
-        params: settings.
-        languages: codes of both.
-        corpus: folder of the training pairs, beside that of text of one language alone.
-    """
+    """Return the tokenizers of both sides; a joint one stands for both."""
     if params.kind == "characters":
         return dict.fromkeys(paths.SIDES, Characters())
     if params.kind == "spacy":
@@ -89,37 +83,12 @@ def build_tokenizers(
         words = (SpacyWords(base, numbers=params.numbers) for base in bases)
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
-    texts = {
-        side: read_lines_to_learn(
-            config,
-            corpus / f"train.{side}",
-            corpus.with_name(paths.MONOLINGUAL.name) / f"{language}.txt",
-        )
-        for side, language in zip(paths.SIDES, languages, strict=True)
-    }
+    most = max(1, config.max_lines // 2) if config.joint else config.max_lines
+    texts = {side: read_training_lines(corpus / f"train.{side}", most) for side in paths.SIDES}
     if config.joint:
         lines = chain.from_iterable(texts.values())
         return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     return {side: Subwords.train(text, config, symbols=ALL_SYMBOLS) for side, text in texts.items()}
-
-
-def read_lines_to_learn(config: SubwordConfig, pairs: Path, alone: Path) -> Iterator[str]:
-    """Yield the lines that the subwords of a side are learnt from, normalised.
-
-    Args:
-        config: how many, and the share of monolingual ones.
-        pairs: the side of the training pairs.
-        alone: monolingual text of its language; none if the file is not there.
-    """
-    most = max(1, config.max_lines // 2) if config.joint else config.max_lines
-    share = config.monolingual if alone.exists() else 0.0
-    of_pairs = max(1, round(most * (1 - share)))
-    yield from read_training_lines(pairs, of_pairs)
-    if share:
-        total = sum(1 for _ in files.read_lines(pairs))
-        yield from read_training_lines(
-            alone, max(1, round(min(total, of_pairs) * share / (1 - share)))
-        )
 
 
 def read_training_lines(path: Path, at_most: int) -> Iterator[str]:

@@ -124,9 +124,9 @@ class FilesCorpus(Corpus):
 class MonolingualCorpus(Corpus):
     """Text of one of the two languages, on this machine.
 
-    It has no training pairs: tokenizers learn from it if ``tokenize.subwords.monolingual`` says so,
-    and language models if ``nmt learn --text`` names ``data/monolingual``. Every line is read as a
-    pair with itself, so that it is repaired, filtered and compared as pairs are.
+    It has no training pairs: a teacher translates it, and language models learn from it if
+    ``nmt learn --text`` names ``data/monolingual``. Every line is read as a pair with itself, so
+    that it is repaired, filtered and compared as pairs are.
     """
 
     is_parallel: ClassVar[bool] = False

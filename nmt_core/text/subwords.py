@@ -37,9 +37,6 @@ class SubwordConfig(Config):
     """Share of character occurrences that get a piece of their own."""
     max_lines: int = Field(2_000_000, ge=1, le=1_000_000_000)
     """Lines to learn from; a larger corpus is read evenly."""
-    monolingual: float = Field(0.0, ge=0, lt=1)
-    """Share of these lines that are monolingual text of the language, as far as there is any; 0
-    learns from training pairs alone."""
 
 
 class Subwords:

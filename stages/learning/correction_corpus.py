@@ -61,9 +61,6 @@ class LearningConfig(Config):
     learning_rate: float = Field(0.001, gt=0)
     """Peak learning rate; that of ``START=champion`` would undo what the champion has learnt."""
 
-    champion_share: float = Field(0.0, ge=0, lt=1)
-    """Share of the champion in an average with the new model; see ``train.initial_share``."""
-
     screen: ScreenConfig = ScreenConfig()
     """Filter of corrections that nobody has approved; learns its signals from training text."""
 
@@ -77,7 +74,7 @@ FOLDER = paths.DOWNLOADS / CORPUS
 JUDGED = FOLDER.with_name("corrections.judged")
 """Digest of the corpus that was last learnt and judged, and of the settings of both."""
 
-MODEL_SETTINGS = ("share", "passes", "learning_rate", "champion_share")
+MODEL_SETTINGS = ("share", "passes", "learning_rate")
 """Settings that make another model of the same corpus."""
 
 TOKENS_PER_WORD = 1.5
@@ -123,12 +120,7 @@ def write_corrections(
 ) -> CorrectionCorpus:
     """Write the corrections of the journal to learn, and the held-out ones, into a folder.
 
-    Args:
-        config: settings.
-        languages: of the model.
-        filters: of its training pairs.
-        corpus: the text that it was trained on.
-        folder: the target, which appears whole.
+    ``filters`` are those of training pairs, and ``corpus`` is the text of the earlier model.
 
     Raises:
         CorpusError: if the journal cannot be read.
@@ -198,13 +190,8 @@ def compose_learning(
 ) -> dict[str, Any]:
     """Return settings of a training that goes on from the champion with corrections.
 
-    Args:
-        values: content of params.yaml.
-        corrections: what is learnt.
-        config: the share of it, and how often it is read.
-        champion: digest of the model to start from.
-        pairs: of the other corpora in train, each times its weight, at the mixture's temperature.
-        folder: of the corrections.
+    ``champion`` is the digest of the model to start from, and ``pairs`` counts those of the other
+    corpora, see ``count_weighted_pairs``.
 
     Raises:
         ConfigError: if there is a corpus of that name.
@@ -231,7 +218,6 @@ def compose_learning(
     )
     tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
-    train["initial_share"] = config.champion_share
     train["budget"] = {"tokens": max(int(tokens), MIN_TOKENS)}
     # the gate judges: validation on the earlier text would select the model that learnt least
     train["training"] |= {"validate_every": 1_000_000, "patience": None}

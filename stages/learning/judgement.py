@@ -76,16 +76,8 @@ def judge_learning(
     """Test a fine-tuned model against the champion.
 
     It wins if it is better on the corrections that were set aside, and the gate, to which negation
-    and numbers are added as slices, does not reject it on the test set of before.
-
-    Args:
-        registry: of the champion.
-        challenger: the export that has learnt it.
-        corrections: what was learnt.
-        params: the device, and how many sentences are translated in other case.
-        gate: settings of the tests.
-        promotion: slices of the operator, of which guards allow no more.
-        folder: of the corrections.
+    and numbers are added as slices, does not reject it on the test set of before. Slices of
+    ``promotion`` may set narrower bounds.
 
     Raises:
         NmtError: if the two cannot be compared.

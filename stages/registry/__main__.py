@@ -55,21 +55,12 @@ def open_registry(name: str | None) -> Registry:
 
 
 def describe_last_event(version: Version) -> str:
-    """Return when, by whom and why a version was last promoted, withdrawn or restored."""
+    """Return when, by whom and why a version was last promoted or withdrawn."""
     tags = version.tags
-    events = [
-        (tags[at], tags.get(f"{event}_by", ""), tags.get(reason, ""))
-        for event, reason in (
-            ("promoted", "reason"),
-            ("rolled_back", "rolled_back_reason"),
-            ("restored", "restored_reason"),
-        )
-        if (at := f"{event}_at") in tags
-    ]
-    if not events:
-        return "–"
-    moment, user, reason = max(events)
-    return f"{moment[:16].replace('T', ' ')} by {user}: {reason}"
+    for event, reason in (("rolled_back", "rolled_back_reason"), ("promoted", "reason")):
+        if moment := tags.get(f"{event}_at"):
+            return f"{moment[:16].replace('T', ' ')} by {tags[f'{event}_by']}: {tags[reason]}"
+    return "–"
 
 
 @app.command()

@@ -50,13 +50,7 @@ def fetch_champion(registry: Registry, folder: Path) -> Version:
 
 
 def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
-    """Keep the current champion in a folder, for ever; log each change and each problem once.
-
-    Args:
-        registry: of the model.
-        folder: as of :func:`fetch_champion`.
-        seconds: to wait before looking again.
-    """
+    """Keep the current champion in a folder, for ever; log each change and each problem once."""
     last_message = ""
     while True:
         try:

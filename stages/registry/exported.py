@@ -86,11 +86,7 @@ def describe_test_set(
 ) -> dict[str, str]:
     """Return the tags of a version that tell whether it was tested as another was.
 
-    Args:
-        held_out: the test set.
-        described: see :func:`read_described`.
-        metric: that which decides.
-        language: that of the target.
+    ``metric`` is the one that decides, and ``language`` that of the target.
     """
     return {
         TEST_SET: held_out.digest,

@@ -80,16 +80,9 @@ def run_contest(
 ) -> Contest:
     """Test the challenger against the champion.
 
-    Both systems translate now, on one device; the challenger's evaluation is not relied on.
-
-    Args:
-        registry: of the champion.
-        challenger: the export of this checkout.
-        params: the device, and the seed of the sentences that are translated in other case.
-        gate: settings of the tests.
-        test_set: ``same`` refuses a test set other than the champion's own; ``current`` takes
-            today's, if the champion cannot have been trained on it.
-        promotion: slices that may not be lost, beside those of the gate, which come first.
+    Both systems translate now, on one device; the challenger's evaluation is not relied on. The
+    ``test_set`` ``same`` refuses any but the champion's own; ``current`` takes today's, if the
+    champion cannot have been trained on it. Slices of ``promotion`` add to those of the gate.
 
     Raises:
         NmtError: if the two cannot be compared.
@@ -156,16 +149,11 @@ def check_test_set(
 
 
 def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Judged) -> None:
-    """Refuse a test set on which the comparison is unfair.
+    """Refuse a test set on which the comparison is unfair; ``tags`` describe it.
 
     One of the champion's own was held out from both. Of another, the rule by which it was held out
     must have kept it from the champion, too; then only its target sentences may have been seen,
     with other sources.
-
-    Args:
-        champion: whom the model meets.
-        tags: those that :func:`describe_test_set` returns of the model's test set.
-        test_set: which is asked for.
 
     Raises:
         NmtError: with the reason and a remedy.
@@ -240,12 +228,7 @@ def enact(
 ) -> bool:
     """Make the challenger champion if it has won; return whether the champion changed.
 
-    Args:
-        registry: of the champion.
-        contest: the result of the tests.
-        challenger: the tested export.
-        promotion: an id; a promotion with a known id does nothing.
-        by: the user.
+    ``promotion`` is an id: a promotion with a known one does nothing.
 
     Raises:
         RegistryError: if the champion is another by now, or MLflow is away.

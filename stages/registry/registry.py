@@ -5,7 +5,6 @@ MLflow keeps every export as a version of one registered model per language pair
 
     promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
     rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
-    restored_at, restored_by, restored_reason                         champion again after that
 
 The description of a version is its model card.
 
@@ -46,8 +45,8 @@ PROMOTE_ONE = 'promote one: make promote VERSION=NUMBER REASON="why"'
 CHAMPION = "champion"
 """The alias of the version to be served."""
 
-STALE = ("rolled_back_", "restored_")
-"""Prefixes of tags that a new promotion removes."""
+WITHDRAWN = "rolled_back_"
+"""Prefix of tags of a withdrawn version, which a new promotion removes."""
 
 SEND_RUNS = "make sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
@@ -103,10 +102,8 @@ def file_lock() -> AbstractContextManager[None]:
 class Registry:
     """The versions of a registered model, and the champion among them.
 
-    Args:
-        name: of the registered model; see :func:`stages.registry.exported.model_name`.
-        lock: returns the lock of moving the champion; folders of several machines need one that
-            all of them share.
+    ``lock`` returns the lock of moving the champion; folders of several machines need one that all
+    of them share.
     """
 
     def __init__(
@@ -232,7 +229,7 @@ class Registry:
             expected: number of the champion that it was judged against, None if there was none.
             promotion: an id; a promotion is made once, even if it is requested again.
             by: the user.
-            reason: the reason.
+            reason: of the promotion.
             evidence: further tags.
 
         Raises:
@@ -257,7 +254,7 @@ class Registry:
             lasting = {
                 name: value
                 for name, value in version.tags.items()
-                if name not in tags and not name.startswith(STALE)
+                if name not in tags and not name.startswith(WITHDRAWN)
             }
             self._replace_tags(version, lasting | tags)
             self._move(version)
@@ -266,10 +263,7 @@ class Registry:
     def rollback(self, *, by: str, reason: str, expected: int | None = None) -> Version:
         """Make the champion before the present one champion again, and return it.
 
-        Args:
-            by: the user.
-            reason: the reason.
-            expected: number of the champion to withdraw; None withdraws any.
+        ``expected`` is the number of the champion to withdraw; None withdraws any.
 
         Raises:
             RegistryError: if the champion is another by now, there was none before, or that one was
@@ -291,12 +285,9 @@ class Registry:
                     f"version {before.number} of {self.name}, the champion before, was withdrawn "
                     f"itself; {PROMOTE_ONE}"
                 )
-            moment = {"by": by, "reason": reason, "at": now()}
-            back = moment | {"reason": f"version {champion.number} was withdrawn: {reason}"}
-            withdrawn = {f"rolled_back_{name}": text for name, text in moment.items()}
-            restored = {f"restored_{name}": text for name, text in back.items()}
-            self._replace_tags(champion, champion.tags | withdrawn)
-            self._replace_tags(before, before.tags | restored)
+            withdrawal = {"by": by, "reason": reason, "at": now()}
+            tags = {f"{WITHDRAWN}{name}": text for name, text in withdrawal.items()}
+            self._replace_tags(champion, champion.tags | tags)
             self._move(before)
             return before
 

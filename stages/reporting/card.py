@@ -13,7 +13,6 @@ from urllib.parse import quote
 import yaml
 
 from nmt_core.base.packages import DISTRIBUTION
-from nmt_core.evaluation.registered import find_label
 from nmt_core.translation.confidence import FEWEST_UNKNOWN
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
@@ -32,14 +31,9 @@ def render_card(
 ) -> str:
     """Return the card in Markdown; it does not depend on the time or place of writing.
 
-    Args:
-        download: settings of the text.
-        report: result of the download stage.
-        record: ``training.json``.
-        evaluation: result of the evaluate stage.
-        shards: pairs to train and to validate, as the shard stage counts them.
-        made: ``commit`` of the code and its ``date``, the important ``packages``, the number of
-            ``glossary_terms``, and the ``extras`` that serving the model takes.
+    ``record`` is ``training.json``, and ``shards`` counts the pairs to train and to validate.
+    ``made`` has the ``commit`` of the code and its ``date``, the number of ``glossary_terms``, and
+    the ``extras`` that serving the model takes.
     """
     initial = record.get("initial_model", {})
     return render_template(
@@ -66,43 +60,18 @@ def _write_metadata(
     evaluation: Evaluation,
 ) -> str:
     assert report.corpus is not None
-    languages, corpus = download.languages, report.corpus
-    pair = f"{languages.source}-{languages.target}"
-    result = {
-        "task": {"type": "translation", "name": f"Translation {pair}"},
-        "dataset": {
-            "type": corpus.name.split()[0],
-            "name": f"{corpus.name} {pair}",
-            "split": "test",
-        },
-        "metrics": [
-            {
-                "type": name,
-                "name": find_label(name),
-                "value": round(score.value, 2),
-                "args": score.signature,
-            }
-            for name, score in evaluation.scores.items()
-        ],
-    }
     values = {
-        "language": [*languages.codes],
-        **corpus.licence,
+        "language": [*download.languages.codes],
+        **report.corpus.licence,
         "pipeline_tag": "translation",
         "tags": ["translation", record["params"]["model"]["architecture"]],
         "metrics": [*evaluation.scores],
-        "model-index": [{"name": f"nmt-{pair}", "results": [result]}],
     }
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
-    """Return the packages of this environment as CycloneDX.
-
-    Args:
-        model: the name of the model.
-        version: its version.
-    """
+    """Return the packages of this environment, which made a model, as CycloneDX."""
     installed = {normalize_name(each.name): each for each in reversed([*distributions()])}
     installed.pop(DISTRIBUTION, None)
     python = {

@@ -17,7 +17,6 @@ from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.registered import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.fitting import LengthPenaltyTrial
 from stages.reporting.download_report import Result
 
 MOST_SCORES = 11
@@ -68,7 +67,6 @@ class Evaluation(Result):
     literals: KeptLiterals = KeptLiterals(lines=0, kept=0)
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
-    length_penalty_trials: tuple[LengthPenaltyTrial, ...] = ()
     beam_sizes: dict[str, float] = Field({})
     """The first score of validation text by beam size."""
     slices: dict[str, SliceScore] = Field({})

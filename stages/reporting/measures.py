@@ -95,11 +95,8 @@ def measure_slices(
 ) -> dict[str, SliceScore]:
     """Score all slices that the test set has; each corpus is one if there are several.
 
-    Args:
-        params: metrics, resamples and seed.
-        text: the test set.
-        corpora: the sentences of each corpus.
-        word_counts: see :func:`count_training_words`.
+    ``corpora`` has the sentences of each, and ``word_counts`` comes of
+    :func:`count_training_words`.
     """
     sliced = SlicedText(
         text.sources,

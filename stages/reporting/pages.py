@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.evaluation.metric import Reference, ScoreInterval
+from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.quality import score_chrf
 from nmt_core.evaluation.registered import find_label
 from nmt_core.translation.confidence import Reliability
@@ -26,9 +26,6 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 MOST_CHARACTERS = 400
 """Maximum number of characters of an example on a page."""
-
-CELL_CHARACTERS = 120
-"""Maximum number of characters of a text in a cell in Markdown."""
 
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """Characters that no page may hold."""
@@ -65,41 +62,23 @@ def render_run_page(
 ) -> str:
     """Return the report of a run: its verdict, then the evidence.
 
-    Args:
-        evaluation: with its verdict.
-        record: ``training.json``.
-        download: result of the download stage, if it is at hand.
-        sentences: the test set, in order.
-        languages: of the two sides.
-        seed: draws the sentences that are shown at random.
-        learning_curve: PNG of losses, scores and learning rates.
+    ``seed`` draws the sentences that are shown at random; ``learning_curve`` is a PNG.
     """
-    best = next(point for point in record["history"] if point["step"] == record["best_step"])
     return render_template(
         "run.html",
         title=f"Report of a run, {languages.source} to {languages.target}",
         evaluation=evaluation,
         verdict=evaluation.verdict,
         record=record,
+        best=next(one for one in record["history"] if one["step"] == record["best_step"]),
         download=download,
         languages=languages,
         shown=choose_shown(sentences, seed),
-        measures={
-            "perplexity": f"{evaluation.perplexity:.2f}",
-            "length ratio": f"{evaluation.length_ratio:.3f}",
-            "unknown source words": f"{evaluation.source_unknown_rate:.2%}",
-            "literals kept": f"{evaluation.literals.kept:,} of {evaluation.literals.lines:,}",
-            **{write_words(kind): count for kind, count in evaluation.failures.items()},
-        },
-        slices=_tabulate_slices(evaluation),
-        training={
-            "updates": record["steps"],
-            "best at": record["best_step"],
-            "validation loss there": f"{best['validation_loss']:.3f}",
-            "passes": record["epochs"],
-            "target tokens": record["target_tokens"],
-            "parameters": record["parameters"],
-        },
+        metrics=[
+            name
+            for name in evaluation.scores
+            if any(name in part.scores for part in evaluation.slices.values())
+        ],
         learning_curve=b64encode(learning_curve).decode(),
     )
 
@@ -125,43 +104,10 @@ def render_pipe_table(
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 
-def quote_text(text: str) -> str:
-    """Return foreign text as code that fits a cell of a table in Markdown."""
-    shown = text if len(text) <= CELL_CHARACTERS else f"{text[: CELL_CHARACTERS - 1]}…"
-    return f"`{shown.replace('`', ' ').replace('|', '¦')}`"
-
-
 def quote_code(text: str) -> str:
     """Return text as code in Markdown, whatever backticks it has."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}"
-
-
-def _tabulate_slices(evaluation: Evaluation) -> dict[str, Any]:
-    """Return head, rows and last row of the table of slices."""
-    slices = evaluation.slices.values()
-    scored = {name for part in slices for name in part.scores}
-    names = [name for name in evaluation.scores if name in scored]
-    rows = [
-        [
-            part.label,
-            part.sentences,
-            *(
-                "{:.1f} ({:.1f} to {:.1f})".format(*part.scores[name])
-                if name in part.scores
-                else "none"
-                for name in names
-            ),
-        ]
-        for part in slices
-    ]
-    whole = [evaluation.scores[name] for name in names]
-    total = [f"{score.value:.1f} ({_write_interval(score)})" for score in whole]
-    return {
-        "head": ["Sentences", "number", *map(find_label, names)],
-        "rows": rows,
-        "total": ["all", evaluation.sentences, *total],
-    }
 
 
 def _write_cell(value: Any) -> Any:
@@ -190,8 +136,8 @@ def _write_epochs(number: int) -> str:
     return _write_count(number, "epoch", "epochs") if number else "less than an epoch"
 
 
-def _shorten(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]} …"
+def _shorten(text: str, most: int = MOST_CHARACTERS) -> str:
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def _make_environment() -> Environment:
@@ -208,9 +154,9 @@ def _make_environment() -> Environment:
         "count": _write_count,
         "epochs": _write_epochs,
         "interval": _write_interval,
+        "label": find_label,
         "pipe": lambda text: text.replace("|", "\\|"),
         "quote_code": quote_code,
-        "quote_text": quote_text,
         "reasons": _tabulate_reasons,
         "shorten": _shorten,
         "words": write_words,
@@ -229,15 +175,14 @@ SHOWN = 10
 
 def judge_sentences(
     sources: Sequence[str],
-    references: Sequence[Reference],
+    references: Sequence[str],
     hypotheses: Sequence[str],
     *,
     language: str,
 ) -> list[JudgedSentence]:
     """Score each sentence by itself; ``language`` is the target's code."""
     scores = score_chrf(hypotheses, references, language=language).tolist()
-    first = (line if isinstance(line, str) else line[0] for line in references)
-    rows = zip(sources, first, hypotheses, scores, strict=True)
+    rows = zip(sources, references, hypotheses, scores, strict=True)
     return [JudgedSentence(number, *row) for number, row in enumerate(rows, start=1)]
 
 

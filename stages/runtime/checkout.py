@@ -32,10 +32,8 @@ ASIDE = paths.DOWNLOADS / "params.aside.json"
 def hold_checkout(say: Callable[[str], object]) -> Iterator[None]:
     """Hold the lock of the checkout; the system releases it when this process ends.
 
-    Outside a project of DVC there is no lock.
-
-    Args:
-        say: takes a message if another run must be waited for, or has left its params.yaml.
+    Outside a project of DVC there is no lock. ``say`` takes a message if another run must be waited
+    for, or has left its params.yaml.
     """
     with ExitStack() as stack:
         if LOCK.parent.parent.is_dir():
@@ -55,11 +53,7 @@ def put_aside(replacement: str) -> None:
 
 
 def put_back(say: Callable[[str], object] = lambda _: None) -> None:
-    """Put back the text that was put aside, unless params.yaml was edited since.
-
-    Args:
-        say: takes a message if it was put back.
-    """
+    """Put back the text that was put aside, unless params.yaml was edited since; tell ``say``."""
     if not ASIDE.exists():
         return
     aside = files.read_json(ASIDE)
@@ -137,9 +131,7 @@ def write_login_settings(folder: Path) -> None:
 def list_login_variables(folder: Path, password: str) -> Mapping[str, str]:
     """Return the variables of a server that requires a login.
 
-    Args:
-        folder: has the settings; the first start keeps a digest of the password there.
-        password: of the user :data:`USER`.
+    The first start keeps a digest of the password in the folder of settings.
     """
     folders = [str(APPLICATION), os.environ.get("PYTHONPATH", "")]
     return {

@@ -20,12 +20,7 @@ def draw_pairs(
 ) -> Sample | None:
     """Return what draws the training pairs of an epoch; None if they are the same in each.
 
-    Args:
-        params: shares and seed.
-        dataset: the pairs.
-        sides: source and target.
-        languages: of both.
-        tags: of each corpus, empty for one without; none at all if no corpus has any.
+    ``tags`` are those of each corpus, empty for one without; none at all if no corpus has any.
 
     Raises:
         ConfigError: if subwords are to be drawn and a tokenizer has none.

@@ -24,13 +24,7 @@ def compute_fingerprint(
 
     Checkpoints are kept under it: a changed setting, changed data or code start a new training; an
     unchanged one continues. Trainings that differ in their budget alone share the part before the
-    hyphen.
-
-    Args:
-        settings: all but the budget, as JSON holds them.
-        stage: its dependencies in dvc.yaml are the data; the code is what it runs now.
-        budget: as JSON holds it.
-        pipeline: dvc.yaml.
+    hyphen. The stage's dependencies in dvc.yaml are the data; the code is what it runs now.
     """
     entry = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]
     data = [place for place in entry["deps"] if paths.CODE not in Path(place).parents]

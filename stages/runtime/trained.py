@@ -144,14 +144,7 @@ def judge_confidence(
 ) -> ConfidenceReport:
     """Fit confidence on validation text, and measure on test text how far it can be trusted.
 
-    Returns:
-        The model with its reliability, or the reason for no model.
-
-    Args:
-        params: what is good.
-        validation: what to fit on.
-        test: what to measure on, translated by the same model and engine.
-        language: code of the target language.
+    The same model and engine have translated both. Returns the reason if it cannot be fitted.
     """
     found, good = select_searched(params, validation, language=language)
     if missing := explain_unfit(good):

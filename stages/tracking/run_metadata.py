@@ -96,12 +96,7 @@ EVALUATION_SECTIONS = ("evaluate", "export")
 
 
 def name_evaluation(training: str, settings: Mapping[str, Any]) -> str:
-    """Return the fingerprint of an evaluation.
-
-    Args:
-        training: fingerprint of the training.
-        settings: content of params.yaml.
-    """
+    """Return the fingerprint of an evaluation by that of the training and all settings."""
     return f"{training}-{hash_json([settings[name] for name in EVALUATION_SECTIONS])[:8]}"
 
 

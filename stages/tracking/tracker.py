@@ -139,11 +139,8 @@ def open_tracker(
 ) -> Iterator[MlflowTracker]:
     """Open the run of a fingerprint, or continue it.
 
-    Args:
-        fingerprint: identifies the run, here and in MLflow; names a folder.
-        experiment: name under which MLflow shows it, made if need be.
-        enabled: whether to forward to MLflow; the journal is always kept.
-        tags: of the run, beside its provenance; None leaves both as they are.
+    The journal is always kept, and MLflow is fed if ``enabled``. Tags come beside the provenance;
+    None leaves both as they are.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None

@@ -177,7 +177,6 @@ def project(request, tmp_path_factory):
                 made={
                     "commit": "c" * 40,
                     "date": "2026-11-22",
-                    "packages": "torch",
                     "glossary_terms": written["glossary_terms"],
                     "extras": "serve",
                 },

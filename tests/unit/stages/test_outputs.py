@@ -2,7 +2,6 @@
 
 import csv
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
+from nmt_core.corpora.near_duplicates import NearExample, Nearness
 from nmt_core.data.batch import Position
 from nmt_core.data.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
@@ -97,14 +97,6 @@ def test_a_model_has_a_record_and_digests(tmp_path, origin):
     }
 
 
-def test_versions_come_from_the_bill_of_materials():
-    names = ("CPython", "torch", "numpy", "sentencepiece", "sacrebleu", "other")  # no spaCy
-    bill = {"components": [{"name": name, "version": f"{n}.0"} for n, name in enumerate(names)]}
-    assert export.list_versions(bill) == (
-        "CPython 0.0, torch 1.0, numpy 2.0, sentencepiece 3.0, sacrebleu 4.0"
-    )
-
-
 def test_provenance_is_the_commit_of_the_checkout(monkeypatch):
     monkeypatch.setattr(export, "describe_checkout", lambda: "abc-dirty")
     monkeypatch.setattr(export, "commit_date", lambda: "2024-02-29")
@@ -114,17 +106,13 @@ def test_provenance_is_the_commit_of_the_checkout(monkeypatch):
 
 
 def test_near_duplicates_are_counted_by_split():
-    assert download._describe_near(SimpleNamespace(near=None)) is None
-    example = {"side": "source", "train": "a", "held_out": "b", "edits": 1}
-    near = SimpleNamespace(
-        rows=[3, 5, 8], counts=np.array([0, 2, 1, 0, 4]), examples=[SimpleNamespace(**example)]
-    )
-    outcome = SimpleNamespace(near=near, kept={"test": 2})
-    assert download._describe_near(outcome).model_dump() == {
+    example = NearExample("source", "a", "b", 1)
+    near = Nearness(np.array([3, 5, 8]), np.array([0, 2, 1, 0, 4]), [example])
+    assert download._describe_near(near, 2).model_dump() == {
         "pairs": 3,
         "test_sentences": 1,
         "validation_sentences": 2,
-        "examples": (example,),
+        "examples": [{"side": "source", "train": "a", "held_out": "b", "edits": 1}],
     }
 
 

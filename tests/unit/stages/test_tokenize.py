@@ -1,6 +1,6 @@
 """Tokenizers are built from settings, and vocabularies from tokens and tags."""
 
-from collections import Counter
+from itertools import pairwise
 
 import pytest
 
@@ -8,11 +8,10 @@ from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters
-from nmt_core.text.subwords import SubwordConfig
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import paths, tokenize, vocabulary
 from stages.params import TokenizeParams, VocabularyParams
-from stages.tokenize import build_tokenizers, read_lines_to_learn
+from stages.tokenize import build_tokenizers, read_training_lines
 
 
 @pytest.mark.parametrize("codes", [("de-AT", "en-GB"), ("de-Latn-DE", "en")])
@@ -22,15 +21,12 @@ def test_spacy_cuts_by_the_language_of_any_region(tmp_path, codes):
     assert built["source"].encode("Das geht nicht.") == ["das", "geht", "nicht", "."]
 
 
-@pytest.mark.parametrize(("share", "alone"), [(0.0, 0), (0.5, 10), (0.8, 40)])
-def test_monolingual_text_has_its_share_of_lines(tmp_path, share, alone):
-    pairs, monolingual = tmp_path / "pairs", tmp_path / "alone"
-    pairs.write_text("ein Paar\n" * 10)
-    monolingual.write_text("allein\n" * 1000)
-    config = SubwordConfig(monolingual=share)
-    lines = Counter(read_lines_to_learn(config, pairs, monolingual))
-
-    assert lines == Counter({"ein Paar": 10, "allein": alone})
+@pytest.mark.parametrize(("most", "lines"), [(4, 4), (5, 5), (99, 20)])
+def test_training_lines_are_evenly_spread(tmp_path, most, lines):
+    (tmp_path / "text").write_text("".join(f"{n}\n" for n in range(20)))
+    read = [*map(int, read_training_lines(tmp_path / "text", most))]
+    assert len(read) == lines
+    assert max(b - a for a, b in pairwise(read)) <= -(-20 // lines)
 
 
 def test_both_sides_know_the_characters_of_either(tmp_path):

@@ -126,7 +126,7 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
         CorrectionJournal(tmp_path / "moved.jsonl"), least=9
     )  # where it lies teaches nothing
     assert was_judged(written, elsewhere, gate, judged)
-    for changed in ({"champion_share": 0.2}, {"share": 0.3}, {"passes": 20}):
+    for changed in ({"share": 0.3}, {"passes": 20}):
         assert not was_judged(written, config(journal, **changed), gate, judged)
     assert not was_judged(written, config(journal, learning_rate=0.002), gate, judged)
     assert not was_judged(written, config(journal), GateConfig(minimum_effect=0.1), judged)
@@ -139,7 +139,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     corpus, sound = text
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
     give(journal, sound[:100])
-    learning = config(journal, share=0.25, passes=40, champion_share=0.3)
+    learning = config(journal, share=0.25, passes=40)
     written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
     before = read_settings()
     values = compose_learning(
@@ -155,13 +155,11 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert [*read] == [*before["download"]["corpora"]]
     assert train.budget.tokens == int(40 * written.words * 1.5 / 0.25)
     assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.001)
-    assert train.initial_share == 0.3
     # the text of before never ends it
     assert (train.training.validate_every, train.training.patience) == (1_000_000, None)
     short = written.model_copy(update={"words": 10})
     few = compose_learning(before, short, learning, champion="d" * 64, pairs=9.0, folder=folder)
     assert few["train"]["budget"] == {"tokens": 50_000}
-    assert config(journal).champion_share == 0  # unless somebody asks
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
     with pytest.raises(ConfigError, match="give yours another name"):

@@ -235,7 +235,7 @@ def test_report_has_a_part_for_each_result(absent):
     whole = absent != "judged"
     for name, part in PARTS.items():
         assert (part in text) is (whole and name != absent)
-    assert ("| filter noise | `a¦b` | `c` |" in text) is whole  # text of users is no markup
+    assert (r"| filter noise | ` a\|b ` | ` c ` |" in text) is whole  # text of users is no markup
     assert len(text.splitlines()[-1]) < 250
     assert "\n\n\n" not in text
 

@@ -10,12 +10,10 @@ from nmt_core.base import files
 from stages.reporting.data_page import read_examples, render_data_page
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import (
-    CELL_CHARACTERS,
     MOST_CHARACTERS,
     JudgedSentence,
     choose_shown,
     judge_sentences,
-    quote_text,
     render_pipe_table,
     render_template,
 )
@@ -251,7 +249,7 @@ def test_sentences_are_chosen_by_score_then_length_then_place():
 
 def test_each_sentence_is_scored_by_itself():
     sentences = judge_sentences(
-        ["eins", "zwei"], [("abcdefgh", "other"), "b"], ["other", ""], language="en"
+        ["eins", "zwei"], ["abcdefgh", "b"], ["abcdefgh", ""], language="en"
     )
     assert [(s.number, s.source, s.reference) for s in sentences] == [
         (1, "eins", "abcdefgh"),
@@ -272,14 +270,6 @@ def test_each_sentence_is_scored_by_itself():
 )
 def test_pipe_tables_have_a_rule_for_each_column(body, numbers, lines):
     assert render_pipe_table(["a", "b"], body, **numbers) == lines
-
-
-@pytest.mark.parametrize("size", [1, CELL_CHARACTERS, CELL_CHARACTERS + 1])
-def test_quoted_text_fits_a_cell(size):
-    quoted = quote_text("x" * size)
-    assert len(quoted) == 2 + min(size, CELL_CHARACTERS)
-    assert quoted.endswith("…`") is (size > CELL_CHARACTERS)
-    assert quote_text("a`b|c") == "`a b¦c`"
 
 
 # the page about data

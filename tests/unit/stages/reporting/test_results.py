@@ -27,7 +27,6 @@ STORED = {
     "literals": MEASURED["literals"],
     "confidence": make_confidence(),
     "length_penalty": 1.5,
-    "length_penalty_trials": [{"length_penalty": 1.5, "score": 20.0, "length_ratio": 0.9}],
     "beam_sizes": {"1": 20.5, "5": 21.5},
     "slices": MEASURED["slices"],
     "verdict": judge(good=10).model_dump(mode="json"),
