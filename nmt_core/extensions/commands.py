@@ -8,7 +8,7 @@ from nmt_core.cli.program import Command
 LANGUAGE_MODELS = "nmt_core.extensions.language_models.commands"
 CLASSIFIERS = "nmt_core.extensions.classifiers.commands"
 
-LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Learn a language model, causal or masked, from text.")
+LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Learn a language model from text.")
 SCORE = Command(
     f"{LANGUAGE_MODELS}:score",
     "Score every line of standard input by its log-likelihood.",

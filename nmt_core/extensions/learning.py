@@ -123,10 +123,7 @@ def keep_checkpoints(out: Path, *inputs: Any) -> Iterator[Path]:
     """Yield the folder of the checkpoints of a training, beside that of its model.
 
     The end removes it; a training that fails or is stopped leaves it.
-
-    Args:
-        out: the folder of the model.
-        inputs: all inputs of the training, as JSON or arrays; others give another folder.
+    Other inputs, as JSON or arrays, have another folder.
     """
     digest = hashlib.sha256()
     for value in inputs:
@@ -166,13 +163,10 @@ def read_sealed(folder: Path, kind: type[ConfigT], *names: str) -> tuple[ConfigT
     """Return the settings in the documents of a sealed model, and its vocabulary.
 
     Raises:
-        BundleError: if one cannot be read.
+        BundleError: if a document cannot be read.
         ConfigError: if a setting is unknown.
     """
-    documents = {}
-    for name in (*names, "vocabulary"):
-        with explain_unreadable(folder / f"{name}.json"):
-            documents[name] = files.read_json(folder / f"{name}.json")
-    with explain_unreadable(folder / "vocabulary.json"):
-        tokens = TypeAdapter(list[str]).validate_python(documents.pop("vocabulary"), strict=True)
+    with explain_unreadable(folder):
+        documents = {name: files.read_json(folder / f"{name}.json") for name in names}
+        tokens = TypeAdapter(list[str]).validate_python(files.read_json(folder / "vocabulary.json"))
         return config.build(kind, documents, at=folder.name), Vocabulary(tokens)

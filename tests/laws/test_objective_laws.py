@@ -42,7 +42,6 @@ LANGUAGES = {
     "dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot"},
     "stateless_dropped": LSTM | {"state_dropout": 0.3, "input": "one_hot", "stateful": False},
     "transformer": language_models.TRANSFORMER,
-    "masked": language_models.MASKED,
 }
 LEARNERS = {
     "translation": (TranslationObjective, learn_translation),
@@ -52,7 +51,6 @@ LEARNERS = {
 LOWER = {
     "translation": ("train.batching.max_tokens, ", "train.training.validation_sentences"),
     "stateful": ("training.rows or training.window", "the sizes of model"),
-    "masked": ("training.rows or training.window", "the sizes of model"),
     "recurrent": ("training.rows or text.longest", "text.longest or the sizes"),
 }
 """What is advised where memory runs out, in an update and in a validation."""

@@ -26,7 +26,6 @@ SMALL = {"width": 12, "embedding_width": 6}
 LSTM = {"kind": "rnn", "layers": 1, **SMALL}
 LAYERS = {"layers": 1, "width": 12, "heads": 2, "feed_forward_width": 16, "context": 8}
 TRANSFORMER = {"kind": "transformer", **LAYERS}
-MASKED = TRANSFORMER | {"kind": "masked"}
 
 
 def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=TEXT):

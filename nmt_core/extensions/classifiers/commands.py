@@ -1,6 +1,5 @@
 """The commands of classifiers: ``nmt learn-classifier``, ``classify`` and ``neighbours``."""
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -206,12 +205,12 @@ def measure_accuracy(classifier: TextClassifier, labelled: Path) -> str:
             f"it knows {', '.join(classifier.classes)}"
         )
     answers = classifier.classify([text for _, text in texts])
-    right = [
-        (label, label == answer) for (label, _), (answer, _) in zip(texts, answers, strict=True)
-    ]
-    shares = {"accuracy": [hit for _, hit in right]}
-    shares |= {f"of {label}": [hit for own, hit in right if own == label] for label in labels}
-    return "\n".join(itertools.starmap(describe_share, shares.items()))
+    hits = [label == answer for (label, _), (answer, _) in zip(texts, answers, strict=True)]
+    lines = [describe_share("accuracy", hits)]
+    for label in labels:
+        own = [hit for hit, (expected, _) in zip(hits, texts, strict=True) if expected == label]
+        lines.append(describe_share(f"of {label}", own))
+    return "\n".join(lines)
 
 
 def describe_share(name: str, hits: Sequence[bool]) -> str:

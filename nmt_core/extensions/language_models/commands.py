@@ -23,7 +23,6 @@ from nmt_core.cli.options import (
 )
 from nmt_core.extensions.language_models.reading import (
     Units,
-    encode_parts,
     hold_out_end,
     learn_units,
 )
@@ -60,7 +59,7 @@ def learn(
         typer.Option(metavar="FILE", help="Text to validate on. \\[default: the end of --text]"),
     ] = None,
     kind: Annotated[
-        str, typer.Option(metavar="KIND", help="ngram, feed_forward, rnn, transformer or masked.")
+        str, typer.Option(metavar="KIND", help="ngram, feed_forward, rnn or transformer.")
     ] = "ngram",
     unit: Annotated[
         str, typer.Option(metavar="UNIT", help="character, word or subword.")
@@ -72,7 +71,7 @@ def learn(
     settings: Changes = None,
     threads: Threads = None,
 ) -> None:
-    """Learn a language model, causal or masked, from text.
+    """Learn a language model from text.
 
     A training that is stopped, as by Ctrl-C, saves where it is, and goes on there when the same
     command is given; one that is killed goes on after its last whole epoch.
@@ -87,8 +86,7 @@ def learn(
 
     **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
     `rnn` reads all tokens, `transformer` looks at the last `model.context` tokens, or half
-    as many. `masked` predicts hidden tokens of a line: other models start from its weights
-    (`train.initial_model`).
+    as many.
 
     **Units**: characters make one stream, line ends included; words and subwords make lines.
     """
@@ -102,7 +100,7 @@ def learn(
         learnt, held_out = hold_out_end(join_texts(text), built.held_out, document=document)
     units = find_units(built, learnt, tokens_of)
     parts = {"training": learnt, "validation": held_out}
-    texts = encode_parts(parts, units, masked=built.model.kind == "masked")
+    texts = {name: units.encode(part, name=f"{name} text") for name, part in parts.items()}
     typer.echo(
         f"{len(texts['training']):,} tokens to learn from, {len(texts['validation']):,} to "
         f"validate on, {len(units.vocabulary):,} in the vocabulary",

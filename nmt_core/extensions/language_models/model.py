@@ -10,7 +10,7 @@ Letters: R rows, T tokens, D features, V vocabulary, N order of a model of the l
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -49,8 +49,6 @@ class LanguageModel(nn.Module, ABC):
     output: nn.Linear
     carries = False
     """Whether the state of a line carries over to the next one."""
-    never: Sequence[int] = (PAD, BOS)
-    """Tokens with probability 0."""
 
     @property
     def device(self) -> torch.device:
@@ -68,10 +66,13 @@ class LanguageModel(nn.Module, ABC):
         """Read the next tokens of every row; return hidden vectors, and the new state."""
 
     def log_probs(self, hidden: Shaped[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        """Return the log-probabilities of the next token, in float32 or better."""
+        """Return the log-probabilities of the next token, in float32 or better.
+
+        PAD and BOS have probability 0.
+        """
         logits = self.output(hidden)
         precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        never = torch.tensor(self.never, device=logits.device)
+        never = torch.tensor([PAD, BOS], device=logits.device)
         return precise.index_fill(-1, never, -torch.inf).log_softmax(dim=-1)
 
     def log_likelihood(
@@ -128,13 +129,11 @@ class TextModel:
         Characters are read as one stream, and so are words and subwords by a model that carries its
         state from line to line. Of words and subwords, a blank line has no tokens, as in training.
         """
-        counts = [self.units.document or bool(line.strip()) for line in lines]
-        read = list(compress(lines, counts))
+        read = [line for line in lines if self.units.document or line.strip()]
         if self.units.document:
             tokens = [self.units.encode_part(f"{line}\n") for line in read]
-            flat = [BOS, *chain.from_iterable(tokens)]
-            ends = np.cumsum([0, *(len(line) for line in tokens)])
-            stream = stream_log_likelihoods(self.model, flat)
+            ends = np.cumsum([0, *map(len, tokens)])
+            stream = stream_log_likelihoods(self.model, [BOS, *chain.from_iterable(tokens)])
             nats = [stream[begin:end] for begin, end in pairwise(ends)]
         else:
             encoded = [self.units.encode_line(line) for line in read]
@@ -144,16 +143,13 @@ class TextModel:
             LogLikelihood(float(own.sum()), len(numbers), numbers.count(UNK), len(line) + 1)
             for own, numbers, line in zip(nats, tokens, read, strict=True)
         )
-        return [next(scores) if counted else LogLikelihood() for counted in counts]
+        blank = LogLikelihood()
+        return [next(scores) if self.units.document or line.strip() else blank for line in lines]
 
     def generate(self, length: int, sampling: TokenSampling, *, seed: int, prefix: str = "") -> str:
         """Return ``prefix`` and ``length`` more tokens.
 
-        Args:
-            length: tokens to write; ends of lines count.
-            sampling: how to draw.
-            seed: the same seed gives the same text.
-            prefix: what to go on from.
+        Ends of lines count as tokens. The same seed gives the same text.
         """
         if self.units.document:
             read, never = self.units.encode_part(prefix), [PAD, BOS, UNK, EOS]
@@ -198,19 +194,14 @@ def line_log_likelihoods(
     scores: list[Float[np.ndarray, " T"]] = [np.zeros(0)] * len(lines)
     lengths = {row: len(line) for row, line in enumerate(lines)}
     for rows in batches_by_length(lengths, max_tokens=BATCH_TOKENS):
-        for row, nats in zip(rows, _together(model, [lines[row] for row in rows]), strict=True):
-            scores[row] = nats
+        tokens = pad([lines[row] for row in rows]).to(model.device)
+        hidden, _ = model.decode(tokens[:, :-1], model.start(len(rows)))
+        is_token = tokens[:, 1:] != PAD
+        together = _score(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
+        parts = together.split([lengths[row] - 1 for row in rows])
+        for row, part in zip(rows, parts, strict=True):
+            scores[row] = part.numpy()
     return scores
-
-
-def _together(
-    model: LanguageModel, lines: Sequence[Sequence[int]]
-) -> list[Float[np.ndarray, " T-1"]]:
-    tokens = pad(lines).to(model.device)
-    hidden, _ = model.decode(tokens[:, :-1], model.start(len(lines)))
-    is_token = tokens[:, 1:] != PAD
-    nats = _score(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
-    return [part.numpy() for part in nats.split([len(line) - 1 for line in lines])]
 
 
 def _score(model: LanguageModel, hidden: Tensor, tokens: Tensor) -> Tensor:
@@ -228,14 +219,9 @@ def generate_tokens(
     *,
     never: Sequence[int],
 ) -> Iterator[int]:
-    """Yield sampled tokens without end; after EOS the next line begins with BOS.
+    """Yield sampled tokens after others, BOS first, without end, and none of ``never``.
 
-    Args:
-        model: in evaluation mode.
-        read: tokens to continue, BOS first.
-        sampling: how to draw.
-        chance: gives one number per token.
-        never: tokens that may not be written.
+    After EOS the next line begins with BOS.
 
     Raises:
         NmtError: if all other tokens have probability 0.

@@ -7,7 +7,7 @@ from typing import Literal, cast
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 from typing_extensions import override
@@ -32,7 +32,7 @@ from nmt_core.models.recurrence import (
 )
 from nmt_core.models.settings import CellKind, EncoderConfig
 from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
-from nmt_core.text.vocabulary import BOS, PAD, SPECIALS
+from nmt_core.text.vocabulary import BOS
 
 
 class FeedForwardConfig(Config):
@@ -211,19 +211,12 @@ class TransformerEncoder(nn.Module):
         self,
         tokens: Int[Tensor, "R T"],
         past: tuple[tuple[Tensor, ...], ...],
-        padding: Bool[Tensor, "R T"] | None = None,
     ) -> tuple[Float[Tensor, "R T D"], tuple[tuple[Tensor, ...], ...]]:
-        """Read the next tokens of every row, which see those before them, and nothing after.
-
-        With ``padding`` they are all of their row, and see each other but for padding.
-        """
+        """Read the next tokens of every row, which see those before them, and nothing after."""
         first = past[0][0].size(2)
+        mask = make_causal_mask(first + tokens.size(1), tokens.device)
+        blocked = None if mask is None else mask[:, :, first:]
         x = self.drop(self.embedding(tokens, first))
-        if padding is None:
-            mask = make_causal_mask(first + tokens.size(1), tokens.device)
-            blocked = None if mask is None else mask[:, :, first:]
-        else:
-            blocked = padding[:, None, None]
         rotation = compute_next_rotation(x, self.rotary_width, first)
         present = []
         for layer, (keys, values) in zip(self.layers, past, strict=True):
@@ -233,36 +226,25 @@ class TransformerEncoder(nn.Module):
 
 
 class TransformerLanguageConfig(EncoderConfig):
-    """A Transformer language model (Radford et al. 2018), or a masked one (Devlin et al. 2019).
+    """A Transformer language model (Radford et al. 2018)."""
 
-    A masked model scores and generates no text; other models start from its weights.
-    """
-
-    kind: Literal["transformer", "masked"] = "transformer"
+    kind: Literal["transformer"] = "transformer"
     """The tag of this choice."""
 
 
 class TransformerLanguageModel(LanguageModel):
-    """Predicts the next token, or masked ones.
-
-    The output shares the embedding (Press and Wolf 2017).
+    """Predicts the next token; the output shares the embedding (Press and Wolf 2017).
 
     Of a longer text it attends to at least the last half context. When a context is full, its newer
     half begins the next one, after BOS, as training windows begin. So a prediction depends on a
     token's place in the text, and never on the portions that the text is read in.
-
-    A masked model predicts a token from all others of its line; the mask is token V.
     """
 
     def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.mask = words if config.kind == "masked" else None
-        size = words
-        if self.mask is not None:
-            self.never, size = (*range(len(SPECIALS)), self.mask), words + 1
-        self.encoder = TransformerEncoder(config, size)
-        self.output = nn.Linear(config.width, size)
+        self.encoder = TransformerEncoder(config, words)
+        self.output = nn.Linear(config.width, words)
         nn.init.zeros_(self.output.bias)
         self.output.weight = self.encoder.embedding.table.weight
 
@@ -275,9 +257,6 @@ class TransformerLanguageModel(LanguageModel):
     def decode(
         self, tokens: Int[Tensor, "R T"], state: LanguageState
     ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
-        """See the contract; a masked model reads whole lines, from both sides."""
-        if self.mask is not None:
-            return self.encoder(tokens, self.encoder.start(len(tokens)), tokens == PAD)[0], state
         assert state.tokens is not None
         seen, layers, parts = state.tokens, state.layers, []
         while tokens.size(1):

@@ -8,7 +8,7 @@ PAD where there is nothing to learn: in padding, and at the BOS between two line
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -23,23 +23,12 @@ from torch import Tensor
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.batch import TensorBatch, TokenNumbers, pad
+from nmt_core.data.batch import TensorBatch, pad
 from nmt_core.data.batching import shuffle_by_length
 from nmt_core.text import load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Tokenizer, Words
-from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
-
-MASKED_SHARE = 0.15
-"""Share of the tokens that a masked model predicts (Devlin et al. 2019, section 3.1)."""
-
-AS_MASK, AS_ANOTHER = 0.8, 0.1
-"""Shares of these that are read as the mask and as a random token; the rest stay as they are."""
-
-Tokens = Int[np.ndarray, " T"]
-
-_Span = tuple[int, int]
-"""Begin and end of a part of a text."""
+from nmt_core.text.vocabulary import BOS, EOS, PAD, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -100,15 +89,12 @@ class Windows:
         rows: windows of a batch, R.
         window: tokens per window at most, T.
         seed: where chance comes from.
-        masked: vocabulary, in tokens, V, of a model of which some tokens are masked; the mask is
-            token V.
     """
 
     text: Int[np.ndarray, " N"]
     rows: int
     window: int
     seed: int
-    masked: int | None = None
 
     def steps(self, epoch: int) -> int:
         """See the contract."""
@@ -120,20 +106,11 @@ class Windows:
         spans = self._spans(epoch)
         lengths = [end - begin for begin, end in spans]
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
-            rows = [self._read(*spans[row], epoch) for row in batch]
-            tokens, targets = zip(*rows, strict=True)
-            yield TextBatch(pad(tokens), pad(targets), continues=False)
+            rows = [self.text[slice(*spans[row])] for row in batch]
+            tokens = pad([[BOS, *row[:-1]] for row in rows])
+            yield TextBatch(tokens, pad(rows), continues=False)
 
-    def _read(self, begin: int, end: int, epoch: int) -> tuple[TokenNumbers, TokenNumbers]:
-        """Return a window as it is read, from BOS, and what to predict there."""
-        row = self.text[begin:end]
-        if self.masked is None:
-            return [BOS, *row[:-1]], row
-        draw = make_generator(self.seed, "masks", epoch, begin)
-        read, wanted = mask_tokens(row, self.masked, draw)
-        return [BOS, *read], [PAD, *wanted]
-
-    def _spans(self, epoch: int) -> list[_Span]:
+    def _spans(self, epoch: int) -> list[tuple[int, int]]:
         begins = 1 + np.flatnonzero(self.text == BOS)
         ends = [*(begins[1:] - 1), len(self.text)]
         offset = int(make_generator(self.seed, "offset", epoch).integers(1, self.window + 1))
@@ -144,25 +121,6 @@ class Windows:
                 cuts = [begin, *range(begin + offset, end, self.window), end]
             spans += [(int(a), int(b)) for a, b in pairwise(cuts) if a < b]
         return spans
-
-
-def mask_tokens(tokens: Tokens, words: int, draw: np.random.Generator) -> tuple[Tokens, Tokens]:
-    """Choose 15 % of a line's tokens, at least one and none reserved.
-
-    Returns:
-        The line, in which a chosen token is the mask V (80 %), a random one that is not reserved
-        (10 %) or itself (10 %); and the chosen tokens, PAD elsewhere.
-    """
-    places = np.flatnonzero(tokens >= len(SPECIALS))
-    count = min(len(places), max(1, round(MASKED_SHARE * len(places))))
-    chosen = draw.permutation(places)[:count]
-    chance = draw.random(count)
-    others = draw.integers(len(SPECIALS), words, count)
-    read, wanted = tokens.copy(), np.full_like(tokens, PAD)
-    wanted[chosen] = tokens[chosen]
-    shown = np.where(chance < AS_MASK + AS_ANOTHER, others, tokens[chosen])
-    read[chosen] = np.where(chance < AS_MASK, words, shown)
-    return read, wanted
 
 
 SETTINGS = {
@@ -266,12 +224,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def find_tokenizer(settings: UnitConfig, folder: Path | None = None) -> Tokenizer | None:
-    """Return what cuts text into units; None for characters.
-
-    Args:
-        settings: the kind of unit.
-        folder: tokenizer of subwords.
-    """
+    """Return what cuts text into units, subwords by a tokenizer's folder; None for characters."""
     if settings.kind == "word":
         return Words(settings.split, lower_case=settings.lower_case)
     return load_tokenizer(folder) if folder and settings.kind == "subword" else None
@@ -280,10 +233,8 @@ def find_tokenizer(settings: UnitConfig, folder: Path | None = None) -> Tokenize
 def hold_out_end(text: str, share: float, *, document: bool) -> tuple[str, str]:
     """Cut a text in order, as shuffled parts would share paragraphs (Géron, chapter 16).
 
-    Args:
-        text: characters if it is a document, else lines.
-        share: share to validate on; with 0, validation is the training text.
-        document: whether the text is one stream, rather than lines.
+    The end is for validation; if its share is 0, so is all of the text. ``document`` tells whether
+    to cut between characters rather than lines.
 
     Raises:
         CorpusError: if nothing would be left to learn from.
@@ -296,22 +247,3 @@ def hold_out_end(text: str, share: float, *, document: bool) -> tuple[str, str]:
             "the text is too short to hold out any of it; give more, or a text for --validation"
         )
     return joint.join(pieces[:end]), joint.join(pieces[end:] if share else pieces)
-
-
-def encode_parts(
-    parts: Mapping[str, str], units: Units, *, masked: bool
-) -> dict[str, Int[np.ndarray, " N"]]:
-    """Return the token numbers of texts by their names.
-
-    Raises:
-        CorpusError: naming the first text without a token, or without one to mask.
-    """
-    encoded = {name: units.encode(text, name=f"{name} text") for name, text in parts.items()}
-    for name, numbers in encoded.items():
-        if masked and not (numbers >= len(SPECIALS)).any():
-            remedy = ", or lower unit.min_count" if units.config.kind == "word" else ""
-            raise CorpusError(
-                f"the {name} text holds no {units.config.kind} that the model knows, so there is "
-                f"none to hide; give more text{remedy}"
-            )
-    return encoded

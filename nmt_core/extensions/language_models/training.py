@@ -27,7 +27,6 @@ from typing_extensions import override
 
 from nmt_core.base.compute import find_device, prepare_compute
 from nmt_core.base.config import Config
-from nmt_core.base.errors import BundleError
 from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed
 from nmt_core.base.seal import LANGUAGE_MODEL, explain_unreadable, verify_bundle
@@ -99,9 +98,7 @@ class NeuralTrainingConfig(EpochTrainingConfig):
     """Settings of training a neural language model."""
 
     optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
-    """Optimizer of the updates."""
     schedule: ScheduleConfig = WarmupDecay(learning_rate=4e-3, warmup=0.03)
-    """Learning rate by the step."""
     window: int = Field(64, ge=1)
     """Tokens per update and row, through which gradients flow back; longer lines are cut."""
 
@@ -217,28 +214,21 @@ def train_language_model(
     compute = prepare_compute(**config.training.compute.model_dump())
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_language_model(config.model, words).to(compute.device)
+    rows, window = config.training.rows, config.training.window
+    reading: Reading[TextBatch] = Windows(training, rows, window, config.seed)
+    if isinstance(config.model, RecurrentConfig) and config.model.stateful:
+        reading = Streams(training, rows, window)
     objective = LanguageObjective(
         model=model,
         compute=compute,
         config=config.training,
         seed=config.seed,
-        reading=choose_reading(config, training, words),
+        reading=reading,
         validation=validation,
         document=document,
     )
     points = train_epochs(objective, checkpoints=checkpoints, display=display)
     return model.eval(), points
-
-
-def choose_reading(
-    config: LearningConfig, text: Int[np.ndarray, " N"], words: int
-) -> Reading[TextBatch]:
-    """Return the batches of a text for the kind of model."""
-    model, rows, window = config.model, config.training.rows, config.training.window
-    if isinstance(model, RecurrentConfig) and model.stateful:
-        return Streams(text, rows, window)
-    masked = isinstance(model, TransformerLanguageConfig) and model.kind == "masked"
-    return Windows(text, rows, window, config.seed, words if masked else None)
 
 
 def read_batch(
@@ -253,15 +243,12 @@ def read_batch(
 def mean_loss(model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
     """Return the cross entropy per token, ends of lines included, in nats.
 
-    A neural model reads a stream in a few parts side by side. A masked model predicts the same
-    tokens in each validation. The loss of an n-gram model is at most :data:`MOST_LOSS`.
+    A neural model reads a stream in a few parts side by side. The loss of an n-gram model is at
+    most :data:`MOST_LOSS`.
     """
     model.eval()
     reading: Reading[TextBatch]
-    if isinstance(model, TransformerLanguageModel) and model.mask is not None:
-        context = model.config.context
-        reading = Windows(text, VALIDATION_ROWS, context, seed=0, masked=model.mask)
-    elif isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
+    if isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
         reading = Streams(text, 1, VALIDATION_ROWS * VALIDATION_WINDOW)
     elif document or model.carries:
         reading = Streams(text, VALIDATION_ROWS, VALIDATION_WINDOW)
@@ -303,10 +290,10 @@ def write_language_model(
 
 
 def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
-    """Verify a causal language model and load it.
+    """Verify a language model and load it.
 
     Raises:
-        BundleError: if it is incomplete, altered, of another format, or a masked language model.
+        BundleError: if it is incomplete, altered or of another format.
         ConfigError: if a setting is unknown, or the device is missing.
     """
     verify_bundle(folder, known=LANGUAGE_MODEL)
@@ -325,9 +312,4 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
             model = NGram(settings, words, levels)
         else:
             model = restore_model(path, partial(build_language_model, settings, words))
-    if isinstance(model, TransformerLanguageModel) and model.mask is not None:
-        raise BundleError(
-            f"{folder} holds a masked language model, which does not predict the next token; learn "
-            f"one of another --kind"
-        )
     return TextModel(model.to(find_device(device)), units)

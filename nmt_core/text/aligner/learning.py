@@ -66,9 +66,12 @@ class Learner:
                 explained = [direction.explain_by_place(batch) for direction, batch in sides]
             else:
                 explained = [direction.explain(batch) for direction, batch in sides]
-            links = [links for links, _ in explained]
+            links = [
+                np.ascontiguousarray(links[:, 1:].transpose(1, 0, 2)) for links, _ in explained
+            ]
             if method == "agreement":
-                links = multiply_links(links)
+                links[0] = links[0] * links[1].transpose(1, 0, 2)
+                links[1] = links[0].transpose(1, 0, 2)
             for side, batch in enumerate(both):
                 self._count(side, batch, links[side])
                 log_likelihood += float(explained[side][1].sum())
@@ -90,24 +93,11 @@ class Learner:
         return Direction(pairs, nulls, self.jumps, self.config.null_probability, diagonal=0.0)
 
     def _count(self, side: int, batch: AlignmentBatch, links: Array) -> None:
-        """Count which word explains which, and which words none does."""
-        inner = np.ascontiguousarray(links[:, 1:].transpose(1, 0, 2))
-        np.add.at(self.pairs[side], batch.cells.ravel(), inner.ravel())
+        """Count which word explains which, by (source words, target words, pairs), or none does."""
+        np.add.at(self.pairs[side], batch.cells.ravel(), links.ravel())
         inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
-        none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=1), 0.0), 0.0)
+        none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=0), 0.0), 0.0)
         np.add.at(self.nulls[side], batch.target.ravel(), none.ravel())
-
-
-def multiply_links(links: Sequence[Array]) -> list[Array]:
-    """Return for both directions the products of their probabilities.
-
-    Args:
-        links: (target words, source words + 1, pairs) and (source words, target words + 1, pairs).
-    """
-    both = links[0][:, 1:] * links[1][:, 1:].transpose(1, 0, 2)
-    agreed = [np.zeros_like(matrix) for matrix in links]
-    agreed[0][:, 1:], agreed[1][:, 1:] = both, both.transpose(1, 0, 2)
-    return agreed
 
 
 def learn_aligner(

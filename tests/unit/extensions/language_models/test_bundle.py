@@ -9,7 +9,7 @@ import pytest
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.extensions.language_models.training import load_language_model
-from tests.support.language_models import LSTM, MASKED, TRANSFORMER, learnt
+from tests.support.language_models import LSTM, TRANSFORMER, learnt
 from tests.support.language_models import seal as seal_model
 from tests.support.sealing import reseal
 
@@ -85,11 +85,3 @@ def test_damage_is_reported(folder):
 
     with pytest.raises(BundleError, match=r"model.safetensors was altered"):
         load_language_model(folder, device="cpu")
-
-
-def test_masked_model_predicts_no_next_token(tmp_path):
-    _, model, _ = learnt(tmp_path, MASKED)
-    seal_model(tmp_path / "lm", model)
-
-    with pytest.raises(BundleError, match="--kind"):
-        load_language_model(tmp_path / "lm", device="cpu")

@@ -11,7 +11,7 @@ from nmt_core.extensions.language_models.training import (
     mean_loss,
 )
 from nmt_core.search.engine import LogLikelihood
-from tests.support.language_models import LSTM, MASKED, SMALL, TEXT, TRANSFORMER, learnt
+from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
 
 
 @pytest.mark.parametrize("unit", ["character", "word"])
@@ -23,9 +23,8 @@ from tests.support.language_models import LSTM, MASKED, SMALL, TEXT, TRANSFORMER
         LSTM | {"input": "one_hot", "state_dropout": 0.2},
         {"kind": "feed_forward", **SMALL},
         TRANSFORMER,
-        MASKED,
     ],
-    ids=["stateful", "stateless", "one_hot", "feed_forward", "transformer", "masked"],
+    ids=["stateful", "stateless", "one_hot", "feed_forward", "transformer"],
 )
 def test_learning_lowers_the_loss(tmp_path, model, unit):
     _, _, points = learnt(tmp_path, model, unit=unit, training={"epochs": 8})
