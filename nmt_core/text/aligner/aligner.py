@@ -120,8 +120,8 @@ class Aligner:
         batches, keys = pair_text(numbers[0], numbers[1], len(words[1]))
         forward, backward = self._direct(keys, words)
         for batch in batches:
-            links = forward.explain(batch)[0][:, 1:].transpose(1, 0, 2)
-            links *= backward.explain(batch.turn())[0][:, 1:]
+            links = forward.explain(batch)[0]
+            links *= backward.explain(batch.turn())[0].transpose(1, 0, 2)
             for column, number in enumerate(batch.rows):
                 row = rows[number]
                 inside = np.s_[: len(numbers[0][number]), : len(numbers[1][number]), column]

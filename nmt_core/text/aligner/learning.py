@@ -66,12 +66,10 @@ class Learner:
                 explained = [direction.explain_by_place(batch) for direction, batch in sides]
             else:
                 explained = [direction.explain(batch) for direction, batch in sides]
-            links = [
-                np.ascontiguousarray(links[:, 1:].transpose(1, 0, 2)) for links, _ in explained
-            ]
+            links = [np.ascontiguousarray(links) for links, _ in explained]
             if method == "agreement":
                 links[0] = links[0] * links[1].transpose(1, 0, 2)
-                links[1] = links[0].transpose(1, 0, 2)
+                links[1] = np.ascontiguousarray(links[0].transpose(1, 0, 2))
             for side, batch in enumerate(both):
                 self._count(side, batch, links[side])
                 log_likelihood += float(explained[side][1].sum())

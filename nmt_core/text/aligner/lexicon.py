@@ -17,9 +17,8 @@ from nmt_core.text.aligner.words import AlignerConfig
 Array = NDArray[np.float64]
 
 Explained = tuple[Array, Array]
-"""Probabilities that each target word of a batch is explained by each position of the source,
-(target words, source words + 1, pairs), nothing by position 0, where sentences start; and the
-log-likelihood of each pair."""
+"""Probabilities that positions of the source explain target words, and the log-likelihood of each
+pair."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +35,30 @@ class Direction:
     diagonal: float
 
     def explain(self, batch: AlignmentBatch) -> Explained:
-        """Return the posteriors of the HMM (Vogel et al. 1996)."""
+        """Return the posteriors of the HMM (Vogel et al. 1996), (source, target words, pairs)."""
         linked, none = self._emit(batch)
         matrix, norms = weigh_jumps(self.jumps, batch.source_lengths)
-        return sum_alignments(linked, none, matrix, norms, batch.target_lengths)
+        reached = np.concatenate([np.zeros_like(linked[:1]), linked]).transpose(1, 0, 2)
+        links, log_likelihood = sum_alignments(reached, none, matrix, norms, batch.target_lengths)
+        return links[:, 1:].transpose(1, 0, 2), log_likelihood
 
     def explain_by_place(self, batch: AlignmentBatch) -> Explained:
-        """Return the posteriors of IBM model 1 that prefers the diagonal (Dyer et al. 2013, 2)."""
+        """Return those of IBM model 1 that prefers the diagonal (Dyer et al. 2013, section 2)."""
         linked, none = self._emit(batch)
-        there = np.arange(len(batch.source))[:, None]
-        inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
-        ours = (there + 1) / (batch.source_lengths + 1)
-        theirs = (np.arange(len(batch.target))[:, None] + 1) / (batch.target_lengths + 1)
-        prior = np.exp(-self.diagonal * np.abs(theirs[:, None] - ours))
-        prior *= there < batch.source_lengths
-        linked[:, 1:] *= prior / np.add.reduce(prior, axis=1, keepdims=True)
-        totals = np.add.reduce(linked, axis=1) + none
-        links = np.where(inside[:, None], linked / totals[:, None], 0.0)
+        source, target = (np.arange(len(side))[:, None] for side in (batch.source, batch.target))
+        ours = (source + 1) / (batch.source_lengths + 1)
+        theirs = (target + 1) / (batch.target_lengths + 1)
+        prior = np.exp(-self.diagonal * np.abs(theirs - ours[:, None]))
+        prior *= (source < batch.source_lengths)[:, None]
+        linked *= prior / np.add.reduce(prior, axis=0)
+        totals = np.add.reduce(linked, axis=0) + none
+        inside = target < batch.target_lengths
+        links = np.where(inside, linked / totals, 0.0)
         return links, np.where(inside, np.log(totals), 0.0).sum(axis=0)
 
     def _emit(self, batch: AlignmentBatch) -> tuple[Array, Array]:
-        """Return the probability of each target word with each position, and with none."""
-        words, pairs = batch.target.shape
-        linked = np.zeros((words, len(batch.source) + 1, pairs))
-        linked[:, 1:] = self.pairs[batch.cells].transpose(1, 0, 2)
-        linked *= 1 - self.null_probability
+        """Return the probability of each target word with each source word, and with none."""
+        linked = (1 - self.null_probability) * self.pairs[batch.cells]
         return linked, self.null_probability * self.nulls[batch.target]
 
 

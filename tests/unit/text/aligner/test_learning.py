@@ -189,7 +189,7 @@ def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
                 none = config.null_probability * direction.nulls[batch.target[word, row]]
                 total += np.log(found.sum() + none)
                 np.testing.assert_allclose(
-                    links[word, 1 : sizes[0] + 1, row], found / (found.sum() + none)
+                    links[: sizes[0], word, row], found / (found.sum() + none)
                 )
             assert log_likelihood[row] == pytest.approx(total)
 
