@@ -29,11 +29,8 @@ def check_out() -> None:
     subprocess.run(follow, check=False, capture_output=True)  # its HEAD may be on no branch
     git("checkout", "--quiet", "--force", "--detach", os.environ.get("NMT_REVISION", "origin/HEAD"))
     if remote := os.environ.get("NMT_DVC_REMOTE"):
-        dvc = [sys.executable, "-m", "dvc"]
-        subprocess.run(
-            [*dvc, "remote", "add", "--quiet", "--local", "--force", "--default", "store", remote],
-            check=True,
-        )
+        add = ["remote", "add", "--quiet", "--local", "--force", "--default", "store", remote]
+        subprocess.run([sys.executable, "-m", "dvc", *add], check=True)
 
 
 def git(*arguments: str) -> None:

@@ -26,11 +26,7 @@ def create_app() -> Any:
 
 
 def check_location(uri: str, field_name: str) -> None:
-    """Refuse a location outside the artifact store.
-
-    Raises:
-        MlflowException: if the location has another scheme or none.
-    """
+    """Refuse a location outside the artifact store."""
     if urlsplit(uri).scheme not in SCHEMES:
         raise MlflowException.invalid_parameter_value(
             f"{field_name} must begin with {SCHEMES[0]}:, since the server opens no other location"

@@ -36,12 +36,8 @@ from stages.runtime.checkout import (
 
 FOLDER = Path("servers")
 
-QUIET = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "PYTHONUNBUFFERED": "1",
-}
+QUIET = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+QUIET |= {"DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1"}
 
 
 class Servers(NamedTuple):
@@ -64,17 +60,15 @@ class Servers(NamedTuple):
 
     def start(self) -> None:
         """Start both, at the same time; if one does not answer, the other runs until ``stop``."""
-        for server in self:
-            server.launch()
-        for server in self:
-            server.wait()
+        for step in (Server.launch, Server.wait):
+            for server in self:
+                step(server)
 
     def stop(self) -> None:
         """Stop both; nothing is left then."""
-        for server in self:
-            server.ask_to_stop()
-        for server in self:
-            server.stop()
+        for step in (Server.ask_to_stop, Server.stop):
+            for server in self:
+                step(server)
 
 
 def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: int) -> Servers:
@@ -180,7 +174,7 @@ def main(
         try:
             with console.status("waiting for prefect and mlflow; the first time takes longest"):
                 servers.start()
-            environment = write_environment(servers, folder)
+            write_environment(servers, environment := folder / "environment")
             with announce_servers(environment) as announced:
                 show(servers, environment, console, announced=announced)
                 watch(servers, lambda line: console.print(line, style="yellow", soft_wrap=True))
@@ -189,12 +183,10 @@ def main(
             servers.stop()
 
 
-def write_environment(servers: Servers, folder: Path) -> Path:
+def write_environment(servers: Servers, path: Path) -> None:
     """Write a file of variables for clients of the servers, for shells and for ``.env``."""
-    path = folder / "environment"
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in servers.environment.items()]
     write_private(path, "".join(lines))
-    return path
 
 
 @contextmanager

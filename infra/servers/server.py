@@ -26,7 +26,6 @@ GRACE_SECONDS = 10.0
 """Seconds that a server gets to end between SIGTERM and SIGKILL."""
 
 ANSWER_SECONDS = 2.0
-
 PAUSE_SECONDS = 5.0
 """Pause before a server that ended is started again."""
 
@@ -46,7 +45,7 @@ class Server:
 
     name: str
     folder: Path
-    """The folder of its data; the log is beside it."""
+    """Its data; the log is beside it."""
     host: str
     port: int
     command: list[str]
@@ -101,10 +100,9 @@ class Server:
         while not self.answers():
             if not self.running or time.monotonic() > end:
                 problem = f"does not answer at {self.address} after {READY_SECONDS:.0f} seconds"
-                if not self.running:
+                if self._reader and not self.running:
                     problem = "ended before it answered"
-                    if self._reader:
-                        self._reader.join(GRACE_SECONDS)
+                    self._reader.join(GRACE_SECONDS)
                 raise StartError(
                     f"{self.name} {problem}; its log ends with {self._last_line!r}, see {self.log}"
                 )

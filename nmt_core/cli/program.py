@@ -116,11 +116,7 @@ def describe_command(name: str) -> str:
 
 
 def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
-    """Return the error that says what to install for a command that lacks a module.
-
-    Raises:
-        ModuleNotFoundError: the same, if the module is none of another project.
-    """
+    """Return the error that says what to install for a command that lacks a module."""
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error

@@ -117,8 +117,7 @@ def find_confidence(translations: Sequence[Translation]) -> float | None:
 def find_places(text: str, pieces: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     """Return what stands before each piece in a text and the piece there, and what is after all.
 
-    White space may differ from that of the pieces: a line may have been wrapped. The place of a
-    piece that is not found is empty.
+    White space may differ, as of a wrapped line. The place of a piece that is not found is empty.
     """
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
     visible = "".join(text.split())

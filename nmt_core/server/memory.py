@@ -118,11 +118,10 @@ async def keep_suggestion(
     journal: CorrectionJournal, user: User, request: SuggestRequest, model: ServedModel
 ) -> None:
     """Append a suggestion to a journal; it is on the disk when this returns."""
+    source, target = model.pair
     try:
         suggestion = Suggestion(
-            languages=build(
-                Languages, dict(zip(("source", "target"), model.pair, strict=True)), at="languages"
-            ),
+            languages=build(Languages, {"source": source, "target": target}, at="languages"),
             source=request.q,
             target=request.s,
             before=request.before,

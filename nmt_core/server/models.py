@@ -1,9 +1,8 @@
 """The served models by language pair, and their replacement while the server runs.
 
-A newer model is loaded beside the one that serves, verified, and only then put in its place:
-requests that have begun keep their model, which is freed when the last of them ends. A model that
-cannot be loaded, or does not translate as it did when it was exported, is refused once, and the old
-one stays.
+A newer model is loaded beside the one that serves, verified, and only then put in its place;
+requests that have begun keep theirs. One that cannot be loaded, or does not translate as it did
+when it was exported, is refused once, and the old one stays.
 """
 
 import logging
@@ -36,12 +35,10 @@ Bundle = tuple[Path, str, str]
 the digest of its manifest, which is equal for equal models."""
 
 Poll = Callable[[], Bundle]
-"""Returns the model to serve now, which stays on disk while it is served; raises an ``NmtError``
-if it is not known at present."""
+"""Returns the model to serve now, which stays on disk; raises an ``NmtError`` if it is unknown."""
 
 Load = Callable[[Path], Translator]
-"""Loads an exported model and checks that it is whole and translates as it should; raises an
-``NmtError`` otherwise."""
+"""Loads an exported model that is whole and translates as it should; raises an ``NmtError``."""
 
 
 def poll_folder(folder: Path) -> Bundle:

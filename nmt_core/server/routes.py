@@ -230,14 +230,9 @@ async def status(request: Request) -> dict[str, Any]:
     admit(request)
     service = find_service(request)
     models = [
-        {
-            **dict(zip(("source", "target"), model.pair, strict=True)),
-            "version": model.version,
-            "digest": model.digest,
-            "engine": model.translator.engine.name,
-            "since": model.since,
-            "problem": watched.problem,
-        }
+        describe_model(model)
+        | {"digest": model.digest, "engine": model.translator.engine.name}
+        | {"since": model.since, "problem": watched.problem}
         for watched in service.models.watched
         if (model := watched.model)
     ]

@@ -1,9 +1,8 @@
 """Batches of tokens for the engine, from the requests of many users in turn.
 
-A batch takes a portion of each waiting request, one user after the other, so that a short sentence
-never waits for a long text. A batch begins as soon as a worker is free; requests that come in
-meanwhile make up the next. A batch that is smaller than the last waits for some milliseconds while
-others are at work: those users' next requests are on their way.
+A batch takes a portion of each waiting request, user by user, so that a short sentence never waits
+for a long text. It begins as soon as a worker is free, but if it is smaller than the last it waits
+some milliseconds while others are at work, for their users' next requests are on their way.
 """
 
 import asyncio
@@ -245,10 +244,7 @@ class Scheduler:
             del self._waiting[user]
 
     async def _translate(self, batch: list[_Portion]) -> None:
-        """Translate a batch; of one that fails each portion alone, so that only the culprit fails.
-
-        A portion that fails alone fails its request.
-        """
+        """Translate a batch; if it fails, each portion alone, so that only the culprit fails."""
         search = batch[0][0].search
         lines = [job.lines[line] for job, portion in batch for line in portion]
         tokens = sum(job.tokens[line] for job, portion in batch for line in portion)

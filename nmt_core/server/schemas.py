@@ -1,8 +1,4 @@
-"""Schemas of requests and answers: LibreTranslate's fields, and our additions.
-
-A request may come as JSON, as a form, or in its address. Unknown fields are ignored, since clients
-send fields of their own.
-"""
+"""Schemas of requests (JSON, a form, or the address) and answers: LibreTranslate's, and ours."""
 
 import json
 from collections import defaultdict
@@ -76,8 +72,7 @@ class TranslateRequest(FileRequest):
     checks: bool = False
     """Return the numbers, placeholders and the like that did not come through."""
     glossary: WholeText | Absent = None
-    """Terms of your own: on each line a term, its translation and further forms that count, with
-    tabs between them; a term alone stays as it is."""
+    """Terms: on each line one, its translation and further forms, with tabs between them."""
     confidence: bool = False
     """Return the probability that the translation is good."""
     matches: bool = False
@@ -131,8 +126,7 @@ class SentenceDetails(Body):
     score: float
     """Mean logarithm of the probabilities of its tokens."""
     confidence: float | Absent = None
-    """The probability that the translation is good, as the model's card explains; absent if the
-    model has none."""
+    """The probability that the translation is good; absent if the model has none."""
     tokens: list[str]
     """The tokens of the translation; `▁` begins a word. Empty if the memory translated it."""
     probabilities: list[float]
@@ -142,8 +136,7 @@ class SentenceDetails(Body):
     words: list[str]
     """The words and signs of the translation."""
     links: list[int] | Absent = None
-    """The index of the source word that each word translates, from 0; -1 for none. Absent if the
-    memory translated the sentence."""
+    """The index of the source word that each word translates, from 0; -1 for none."""
     alternatives: list[dict[Literal["text", "score"], str | float]]
     """Other translations of the sentence with their scores."""
     checks: list[Check]
@@ -187,8 +180,7 @@ class FileAnswer(Body):
     memory: int | Absent = None
     """Number of sentences that the memory translated; absent without a memory."""
     left: int | Absent = None
-    """Number of messages that stay as they are, since a plural or select stands amid their text, or
-    beside quoted syntax; absent if none does."""
+    """Number of messages that stay as they are, such as with a plural amid text."""
     review: str | Absent = None
     """The segments that need review, in the words of `nmt translate`; absent if none does."""
 

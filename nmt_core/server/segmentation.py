@@ -1,7 +1,6 @@
 """Cut a text or file into segments, and write its translations.
 
-A document may take minutes and much memory, however small its file is. So files and long texts are
-read and written in worker processes, whose memory and processor time are limited.
+Small files may take minutes and much memory, so files and long texts are read in worker processes.
 """
 
 import asyncio

@@ -34,9 +34,8 @@ class ServerConfig(Config):
     port: int = Field(5001, ge=0, le=65535)
     """TCP port; 0 takes a free one."""
     hosts: tuple[HostName, ...] = ()
-    """Names by which browsers may call the server, beside its address and localhost. Requests for
-    other names are refused, since a page of another site could ask by a name of its own (DNS
-    rebinding); ``*`` allows all of them, behind a proxy that checks."""
+    """Names by which browsers may call the server, beside its address and localhost; others are
+    refused (DNS rebinding) unless one is ``*``, for a proxy that checks."""
     origins: tuple[Site, ...] = ()
     """Sites, such as ``https://example.org``, whose pages may use the server (CORS)."""
     trusted_proxies: tuple[str, ...] = ()
@@ -56,8 +55,7 @@ class ServerConfig(Config):
     """Source tokens of a request; a longer file is refused."""
 
     max_held_bytes: int = Field(200_000_000, ge=1_000_000)
-    """Bytes of all requests and answers in memory, beyond which others are answered 503; half of
-    them for one client."""
+    """Bytes of all requests and answers in memory, half of them for one client; else 503."""
 
     suggestions: Literal["off", "keys", "all"] = "off"
     """Who may suggest better translations: nobody, users with API keys, or everybody."""
@@ -68,20 +66,16 @@ class ServerConfig(Config):
     memory_threshold: float = Field(0.75, gt=0, le=1)
     """Similarity from which a unit of the memory is offered beside a translation."""
     review_below: float = Field(REVIEW_BELOW, ge=0, le=1)
-    """Confidence below which a unit of an XLIFF or PO file is marked for review; one without
-    confidence counts as 0."""
+    """Confidence below which a unit of an XLIFF or PO file is marked for review."""
 
     queue_tokens: int = Field(200_000, ge=1)
-    """Source tokens that may wait; a request that would make them more is answered 429, unless its
-    user has less waiting than an equal share."""
+    """Source tokens that may wait, and less than an equal share for a user; else 429."""
     batch_tokens: int = Field(1024, ge=1, le=1_000_000)
-    """Source tokens that are translated at once: more are translated faster, but let a short
-    sentence wait longer for the batch before its own."""
+    """Source tokens that are translated at once; the next batch waits for them."""
     portion_tokens: int = Field(256, ge=1, le=1_000_000)
     """Source tokens of one request that enter a batch before others have their turn."""
     workers: int | None = Field(None, ge=1, le=256)
-    """Batches that are translated at the same time, each on one core; None for one a core. PyTorch
-    always takes all cores for one batch."""
+    """Batches that are translated at a time, each on a core; PyTorch takes all cores for one."""
 
     wait_seconds: float = Field(0.005, ge=0, le=1)
     """Seconds that a batch waits for requests of other users; with a single user it never waits."""

@@ -55,10 +55,7 @@ def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | 
 
 
 def name_client(address: str) -> str:
-    """Return the name under which a client is counted: its IPv4 address or its /64 of IPv6.
-
-    A user of IPv6 commonly has a whole /64, and so 2**64 addresses.
-    """
+    """Return the name under which a client is counted: its IPv4 address, or /64 of IPv6."""
     parsed = parse_address(address)  # a proxy may name its clients otherwise
     if isinstance(parsed, ipaddress.IPv6Address):
         mapped = parsed.ipv4_mapped
@@ -67,10 +64,7 @@ def name_client(address: str) -> str:
 
 
 def read_keys(path: Path) -> ApiKeys:
-    """Read API keys: one a line, with its texts a minute after a space if they are its own.
-
-    Errors name the line that is wrong, but not the key.
-    """
+    """Read API keys, one a line, with its texts a minute after a space; errors name no key."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:

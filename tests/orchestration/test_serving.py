@@ -1,8 +1,6 @@
 """``nmt serve`` as a process: clients of others, and faults."""
 
-import json
 import signal
-import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -82,22 +80,6 @@ def test_libretranslatepy_works_unchanged(server, translators):
         {"code": "de", "name": "German", "targets": ["de", "en"]},
         {"code": "en", "name": "English", "targets": ["en"]},
     ]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        ["-d", f"q={LINE}", "-d", "source=de", "-d", "target=en"],
-        ["-F", f"q={LINE}", "-F", "source=de", "-F", "target=en"],
-        ["--json", json.dumps({"q": LINE, "source": "de", "target": "en"})],
-        ["-G", "-X", "POST", "--data-urlencode", f"q={LINE}", "-d", "source=de&target=en"],
-    ],
-)
-def test_curl_works(server, translators, fields):
-    command = ["curl", "--silent", "--fail", f"{server.address}/translate", *fields]
-    answer = subprocess.run(command, capture_output=True, check=True)
-
-    assert json.loads(answer.stdout) == {"translatedText": translators[0].translate([LINE])[0]}
 
 
 def test_two_hundred_clients_at_once_get_their_own(server, translators):

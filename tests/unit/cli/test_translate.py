@@ -120,14 +120,6 @@ def doubting(tmp_path):
     return export(tmp_path / "export", translator=judging), doubtful, good
 
 
-def test_lines_of_low_confidence_are_reported(doubting):
-    bundle, doubtful, good = doubting
-    result = run("translate", "--model", bundle, good, doubtful, "", doubtful)
-
-    report = "2 of 4 lines need review: line 2: confidence 0.00; line 4: confidence 0.00\n"
-    assert result.stderr == report
-
-
 def test_lines_are_flagged_below_a_tenth(bundle, monkeypatch):
     def judge(lines, translations):
         pairs = zip(lines, translations, strict=True)

@@ -26,20 +26,11 @@ LASTING = [name for name, service in SERVICES.items() if service["restart"] != "
 # compose.yaml
 
 
-KEYS = (
-    "build cap_drop command depends_on deploy environment healthcheck image init logging mem_limit "
-    "networks pids_limit ports profiles read_only restart security_opt shm_size stop_grace_period "
-    "tmpfs user volumes"
-)
-"""Properties that services of Compose may have, as far as ours have them."""
-
-
 def test_services_refer_to_what_there_is():
     names = {name for service in SERVICES.values() for name in service.get("depends_on", ())}
     volumes = [volume for service in SERVICES.values() for volume in service.get("volumes", ())]
     networks = {name for service in SERVICES.values() for name in service.get("networks", ())}
 
-    assert {*KEYS.split()} >= {key for service in SERVICES.values() for key in service}
     assert names <= SERVICES.keys()
     assert {*COMPOSE["volumes"]} == {
         name for volume in volumes if (name := volume.split(":")[0])[0] not in "./"
@@ -176,23 +167,34 @@ RESOURCES = [one for one in MANIFESTS if "kustomize" not in one["apiVersion"]]
 WORKERS = [one for one in RESOURCES if one["metadata"]["name"].startswith("worker-")]
 
 
+@pytest.mark.parametrize(
+    "pod",
+    [one["spec"]["template"]["spec"] for one in RESOURCES if "template" in one.get("spec", {})],
+)
+def test_containers_may_do_little(pod):
+    (container,) = pod["containers"]
+    security = container["securityContext"]
+
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert security["readOnlyRootFilesystem"]
+    assert not security["allowPrivilegeEscalation"]
+    assert ["ALL"] == security["capabilities"]["drop"]
+    assert {"memory", "ephemeral-storage"} <= set(container["resources"]["limits"])
+    assert {"cpu", "memory"} <= set(container["resources"]["requests"])
+
+
 @pytest.mark.parametrize("deployment", WORKERS, ids=lambda one: one["metadata"]["name"])
-def test_worker_pods_are_restricted_and_may_save(deployment):
+def test_worker_pods_may_save(deployment):
     pod = deployment["spec"]["template"]["spec"]
     (worker,) = pod["containers"]
     limits = worker["resources"]["limits"]
     kind = deployment["metadata"]["name"].removeprefix("worker-")
 
-    assert pod["securityContext"]["runAsNonRoot"]
-    assert worker["securityContext"]["readOnlyRootFilesystem"]
-    assert not worker["securityContext"]["allowPrivilegeEscalation"]
-    assert ["ALL"] == worker["securityContext"]["capabilities"]["drop"]
     assert 120 == pod["terminationGracePeriodSeconds"]
     assert "Recreate" == deployment["spec"]["strategy"]["type"]
     assert f"nmt-worker:{VERSION}-{kind}" == worker["image"]
     assert f"--pool={kind}" in worker["args"]
     assert (kind == "gpu") == ("nvidia.com/gpu" in limits)
-    assert {"memory", "ephemeral-storage"} <= set(limits)
     assert "project" == pod["volumes"][0]["name"]  # which storage/ replaces
     probe = worker["livenessProbe"]  # a server that is away for half an hour ends no training
     assert probe["periodSeconds"] * probe["failureThreshold"] > 1800

@@ -305,7 +305,7 @@ def test_options_reach_the_servers(tmp_path, monkeypatch):
 
 
 def test_environment_is_written_for_shells(servers, tmp_path):
-    path = write_environment(servers, tmp_path)
+    write_environment(servers, path := tmp_path / "environment")
     words = [shlex.split(line) for line in path.read_text().splitlines()]
 
     assert words == [["export", f"{name}={value}"] for name, value in servers.environment.items()]

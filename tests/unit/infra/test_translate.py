@@ -80,21 +80,9 @@ def test_programs_take_what_they_are_given(program, words):
     assert "/models/champion" in str(context.params)
 
 
-@pytest.mark.parametrize("pod", [POD, CHAMPION], ids=["translate", "champion"])
-def test_a_container_may_do_little(pod):
-    (container,) = pod["spec"]["containers"]
-    security = container["securityContext"]
-
-    assert pod["spec"]["securityContext"]["runAsNonRoot"]
-    assert not pod["spec"]["automountServiceAccountToken"]
-    assert security["readOnlyRootFilesystem"]
-    assert not security["allowPrivilegeEscalation"]
-    assert ["ALL"] == security["capabilities"]["drop"]
-    assert {"memory", "ephemeral-storage"} <= set(container["resources"]["limits"])
-    assert {"cpu", "memory"} <= set(container["resources"]["requests"])
-
-
 def test_the_server_is_given_no_secret_and_reaches_no_other_service():
+    for pod in (POD, CHAMPION):
+        assert not pod["spec"]["automountServiceAccountToken"]
     assert "environment" not in SERVER
     assert not {"env", "envFrom"} & set(CONTAINER)
     assert "envFrom" not in str(POD)
