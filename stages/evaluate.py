@@ -17,7 +17,7 @@ from typing import Any
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.evaluation.pictures import Curve, Look, draw_learning_curve, draw_looks
+from nmt_core.evaluation.pictures import Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.quality import count_kept_literals
 from nmt_core.evaluation.registered import find_label, load_metric
 from nmt_core.translation.fitting import set_length_penalty, try_length_penalties
@@ -82,7 +82,7 @@ def run(
     draw_pictures(params, translator, text, reports / "attention")
     draw_training(reports / "learning_curve.png", record)
     corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
-    evaluation = measure(params, inputs, translator, text, validation, corpora)
+    evaluation = measure(params, translator, text, validation, corpora)
     sentences = judge_sentences(
         text.sources, text.references, text.hypotheses, language=languages.target
     )
@@ -126,7 +126,6 @@ def translate_test_set(
 
 def measure(
     params: EvaluateParams,
-    inputs: TrainedInputs,
     translator: Translator,
     text: TranslatedText,
     validation: ValidationText,
@@ -150,12 +149,7 @@ def measure(
         confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
         beam_sizes=score_beam_sizes(params, translator, validation, language=language),
-        slices=measures.measure_slices(
-            params,
-            text,
-            corpora,
-            word_counts=measures.count_training_words(inputs.corpus, text.sources),
-        ),
+        slices=measures.measure_slices(params, text, corpora),
     )
 
 
@@ -223,12 +217,13 @@ def draw_training(path: Path, record: dict[str, Any]) -> None:
     steps, updates = ([point["step"] for point in points] for points in (history, logged))
     draw_learning_curve(
         path,
-        [
-            Curve("validation", steps, [point["validation_loss"] for point in history]),
-            Curve("training", updates, [point["loss"] for point in logged]),
-        ],
-        Curve(find_label(metric), steps, [p["validation_scores"][metric] for p in history]),
-        Curve("learning rate", updates, [point["learning_rate"] for point in logged]),
+        {
+            "validation": (steps, [point["validation_loss"] for point in history]),
+            "training": (updates, [point["loss"] for point in logged]),
+        },
+        (steps, [point["validation_scores"][metric] for point in history]),
+        (updates, [point["learning_rate"] for point in logged]),
+        metric=find_label(metric),
     )
 
 

@@ -225,11 +225,6 @@ class TrainParams(Config):
         if select_by != "loss" and select_by not in METRICS:
             known = suggest(select_by, ["loss", *METRICS])
             raise ValueError(f"training.select_by {select_by!r} is not a metric; {known}")
-        if self.compute.processes * self.compute.accumulate > 1 and self.model.normalizes_batches:
-            raise ValueError(
-                "this model normalises by the statistics of whole batches, of which each process "
-                "and pass sees a share; set compute.processes and compute.accumulate to 1"
-            )
         return self
 
 

@@ -15,6 +15,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
-from nmt_core.evaluation.validation import ValidationScore
+from nmt_core.evaluation.validation import score_greedy
+from nmt_core.models.embedding import pretrained_table
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import build_model
 from nmt_core.models.weights import own_tensors
@@ -145,11 +147,13 @@ def build_objective(
     target = sides["target"]
     held_out, too_long = measured_batches(pairs, vocabulary=len(target.vocabulary))
     name, metric = choose_metric(params.training.select_by, languages.target)
-    score = ValidationScore(
+    scored = slice(params.training.validation_sentences)
+    score = partial(
+        score_greedy,
         metric=metric,
-        sources=read_split_lines(inputs.corpus, "source", len(validation)),
-        source_numbers=[[*tokens[:LONGEST]] for tokens, _ in pairs],
-        references=read_split_lines(inputs.corpus, "target", len(validation)),
+        sources=read_split_lines(inputs.corpus, "source", len(validation))[scored],
+        source_numbers=[[*tokens[:LONGEST]] for tokens, _ in pairs[scored]],
+        references=read_split_lines(inputs.corpus, "target", len(validation))[scored],
         target=target,
         compute=compute,
     )
@@ -160,7 +164,7 @@ def build_objective(
         seed=params.seed,
         batches=TrainingBatches(training, params.batching, params.seed, draw, mixture),
         validation=held_out,
-        translate_and_score=score.first(params.training.validation_sentences),
+        translate_and_score=score,
         metric=name,
         higher_is_better=metric.higher_is_better,
     )
@@ -197,10 +201,11 @@ def load_pretrained(embeddings: Path) -> Pretrained | None:
     entry = files.read_json(embeddings / "embeddings.json")
     if entry["kind"] == "none":
         return None
-    source, target = (
-        load_file(embeddings / f"{side}.safetensors")["weight"] for side in paths.SIDES
-    )
-    return Pretrained(source, target, frozen=entry["frozen"])
+    files_of = {side: embeddings / f"{side}.safetensors" for side in paths.SIDES}
+    return {
+        side: pretrained_table(load_file(path)["weight"], frozen=entry["frozen"])
+        for side, path in files_of.items()
+    }
 
 
 def choose_metric(select_by: str, language: str) -> tuple[str, Metric]:
@@ -239,7 +244,7 @@ def write_model(
             "params": params.model_dump(mode="json"),
             "initial_model": read_origin(initial_model),
             "history": [point.model_dump() for point in progress.history],
-            "curve": [point.model_dump() for point in progress.curve],
+            "curve": progress.curve,
         }
         files.write_json(part / "training.json", record)
         write_digests(part)

@@ -35,9 +35,15 @@ class Compute:
         A warning is not enough on a GPU: there PyTorch's fused attention adds in a fixed order only
         where operations without a deterministic way are errors.
         """
-        strict = self.device.type == "cuda"
-        with refuse_nondeterminism() if strict else nullcontext():
+        if self.device.type != "cuda":
             loss.backward()
+            return
+        before = torch.get_deterministic_debug_mode()
+        torch.set_deterministic_debug_mode("error")
+        try:
+            loss.backward()
+        finally:
+            torch.set_deterministic_debug_mode(before)
 
     def seed(self, seed: int) -> None:
         """Seed what PyTorch draws on this device, and on the processor.
@@ -54,11 +60,8 @@ class Compute:
 def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: int = 0) -> Compute:
     """Set threads, memory and determinism for this process, and return where to compute.
 
-    Args:
-        device: see :func:`find_device`.
-        precision: of matrix products, as torch names it; ``auto`` takes bfloat16 where the hardware
-            multiplies it faster, otherwise float32.
-        threads: see :func:`set_threads`.
+    The precision is that of matrix products, as torch names it; ``auto`` takes bfloat16 where the
+    hardware multiplies it faster, otherwise float32.
 
     Raises:
         ConfigError: if the device is not there.
@@ -122,17 +125,6 @@ def cpu_has_bfloat16() -> bool:
     """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))
-
-
-@contextmanager
-def refuse_nondeterminism() -> Iterator[None]:
-    """Make operations fail that have no deterministic way, in place of a warning."""
-    before = torch.get_deterministic_debug_mode()
-    torch.set_deterministic_debug_mode("error")
-    try:
-        yield
-    finally:
-        torch.set_deterministic_debug_mode(before)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import inspect
 import json
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -33,10 +33,7 @@ class Config(BaseModel):
 
 
 BRIEF_CHARACTERS = 200
-"""Of a wrong value, in a message."""
-
-OF_KEY = "[key]"
-"""Stands in the place of a problem that is in a key, behind it."""
+"""Maximum length of a wrong value in a message."""
 
 PARSES, PAUSE_SECONDS = 20, 0.05
 """Attempts to parse a source while other threads do, and the time between two."""
@@ -105,12 +102,9 @@ class OpenUnion:
 
 
 def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT:
-    """Build ``kind`` from ``values``, as YAML or JSON gives them.
+    """Build ``kind`` from ``values``, as YAML or JSON gives them, or paths.
 
-    Args:
-        kind: the settings' type.
-        values: nested mappings, lists and scalars, and paths, as a command is given them.
-        at: dotted place of ``values``, for messages, such as ``"train"``.
+    ``at`` is the dotted place of the values in messages, such as ``"train"``.
 
     Raises:
         ConfigError: naming every unknown, missing or mistyped key with its place.
@@ -119,9 +113,9 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
         return TypeAdapter(kind).validate_json(json.dumps(dict(values), default=fspath))
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        first = [each for each in errors if not _follows(each, errors)]
-        problems = [_sentence(kind, values, each, at) for each in first]
-        raise ConfigError("\n".join(problems)) from None
+        places = {each["loc"][:-1] for each in errors}  # with a wrong item, they seem too short
+        first = [e for e in errors if e["type"] != "too_short" or e["loc"] not in places]
+        raise ConfigError("\n".join(_sentence(kind, values, e, at) for e in first)) from None
     except TypeError as error:
         raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
 
@@ -166,48 +160,33 @@ def shorten(value: object) -> str:
     return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
 
 
-def _follows(problem: Any, found: Sequence[Any]) -> bool:
-    """Tell whether something has too few items only because one of them is wrong."""
-    place = problem["loc"]
-    return problem["type"] == "too_short" and any(
-        len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in found
-    )
-
-
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names = _locate(values, problem)
     location = ".".join([at, *names])
-    got = problem["input"]
+    got, context = problem["input"], problem.get("ctx", {})
     match problem["type"]:
         case "extra_forbidden":
             return f"{location} is not a parameter; {_suggest(kind, values, names)}"
         case "missing":
             return f"{location} is missing; it has no default"
         case "union_tag_not_found":
-            return f"{location}.{problem['ctx']['discriminator'].strip(chr(39))} is missing"
+            return f"{location}.{context['discriminator'].strip(chr(39))} is missing"
         case "union_tag_invalid":
-            context = problem["ctx"]
-            key = context["discriminator"].strip("'")
-            return (
-                f"{location}.{key} must be one of {context['expected_tags']}, "
-                f"got {context['tag']!r}"
-            )
+            place = f"{location}.{context['discriminator'].strip(chr(39))}"
+            return f"{place} must be one of {context['expected_tags']}, got {context['tag']!r}"
         case "value_error":
-            return f"{location}: {problem['ctx']['error']}"
+            return f"{location}: {context['error']}"
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
             if problem["type"] == "too_short":
-                rule = f"of {problem['ctx']['min_length']} or more"
+                rule = f"of {context['min_length']} or more"
             return f"{location} must be {rule}, got {shorten(got)} ({type(got).__name__})"
 
 
 def _locate(values: Any, problem: Any) -> list[str]:
-    """Return the keys that a user wrote on the way to a problem.
-
-    A location holds the tags of unions, too; those are not keys of the mapping they are found in.
-    """
+    """Return the keys on the way to a problem; a location holds the tags of unions, too."""
     names = []
-    location = [part for part in problem["loc"] if part != OF_KEY]
+    location = [part for part in problem["loc"] if part != "[key]"]  # a problem of the key itself
     for number, part in enumerate(location, start=1):
         missing = problem["type"] == "missing" and number == len(location)
         if isinstance(values, Mapping) and part not in values and not missing:

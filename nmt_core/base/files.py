@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def whole_file(path: Path, *, mode: int = READABLE) -> Iterator[Path]:
     Raises:
         NmtError: if there is no room.
     """
-    with _translate_disk_errors(path), _temporary_sibling(path, _make_file) as part:
+    with _temporary_sibling(path, folder=False) as part:
         try:
             yield part
             part.chmod(mode)
@@ -58,7 +58,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         NmtError: if there is no room.
     """
     target = path.resolve()  # it has a name and a parent, also if the path is "." or a link
-    with _translate_disk_errors(path), _temporary_sibling(target, tempfile.mkdtemp) as part:
+    with _temporary_sibling(target, folder=True) as part:
         part.chmod(0o755)
         try:
             yield part
@@ -77,11 +77,8 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def sweep(folder: Path, name: str = ".+") -> None:
     """Remove temporary files and folders whose processes are gone, such as by SIGKILL.
 
-    A folder that such a process set aside, and did not replace, gets its name back.
-
-    Args:
-        folder: the folder that holds them.
-        name: regular expression of their final names.
+    A folder that such a process set aside, and did not replace, gets its name back. ``name`` is a
+    regular expression of their final names.
     """
     left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(OLD_SUFFIX)})")
     for part in [*folder.iterdir()]:
@@ -112,29 +109,33 @@ def disk_error(error: Exception, path: Path | None = None) -> NmtError | None:
 
 
 @contextmanager
-def _translate_disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        in_words = disk_error(error, path)
-        if in_words is None:
-            raise
-        raise in_words from None
+def _temporary_sibling(path: Path, *, folder: bool) -> Iterator[Path]:
+    """Yield a new temporary file or folder beside ``path``, locked while this process uses it.
 
-
-@contextmanager
-def _temporary_sibling(path: Path, make: Callable[..., str]) -> Iterator[Path]:
-    """Yield a new temporary file or folder beside ``path``, locked while this process uses it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sweep(path.parent, re.escape(path.name))
+    Raises:
+        NmtError: if there is no room.
+    """
     with ExitStack() as held:
-        while True:
-            part = Path(make(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-            with suppress(OSError):  # a network disk without locks, or it is gone
-                held.enter_context(_locked(part))
-            if part.exists():  # or another's sweep was faster than our lock
-                break
-        yield part
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            sweep(path.parent, re.escape(path.name))
+            while True:
+                place: dict[str, Any] = {"dir": path.parent, "prefix": f".{path.name}."}
+                if folder:
+                    part = Path(tempfile.mkdtemp(**place, suffix=".part"))
+                else:
+                    handle, name = tempfile.mkstemp(**place, suffix=".part")
+                    os.close(handle)
+                    part = Path(name)
+                with suppress(OSError):  # a network disk without locks, or it is gone
+                    held.enter_context(_locked(part))
+                if part.exists():  # or another's sweep was faster than our lock
+                    break
+            yield part
+        except Exception as error:
+            if in_words := disk_error(error, path):
+                raise in_words from None
+            raise
 
 
 @contextmanager
@@ -183,12 +184,6 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
     with path.open("ab") as file:  # to write, as disks of a network want it
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
-
-
-def _make_file(**where: Any) -> str:
-    handle, name = tempfile.mkstemp(**where)
-    os.close(handle)
-    return name
 
 
 def write_text(path: Path, text: str) -> None:

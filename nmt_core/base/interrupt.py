@@ -13,8 +13,7 @@ STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals after which training saves and ends; the last comes when its terminal is closed."""
 
 SAME_CTRL_C_SECONDS = 1.0
-"""A second Ctrl-C before that is not a second wish: a terminal sends it to all programs at work in
-it, and some of them pass it on."""
+"""Time in which a second Ctrl-C counts as the first: programs pass on what a terminal sends."""
 
 
 @contextmanager
@@ -27,14 +26,10 @@ def catch_stop_signals() -> Iterator[Callable[[], int]]:
 
     def remember(number: int, _: object) -> None:
         nonlocal stopped_by, since
-        if (
-            stopped_by
-            and number == signal.SIGINT
-            and time.monotonic() > since + SAME_CTRL_C_SECONDS
-        ):
-            raise KeyboardInterrupt
         if not stopped_by:
             stopped_by, since = number, time.monotonic()
+        elif number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
+            raise KeyboardInterrupt
 
     heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, remember) for number in heard}
@@ -49,12 +44,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int | None = None, *, by: signal.Signals = signal.SIGTERM) -> None:
-    """Send this process a signal when its parent ends (on Linux).
-
-    Args:
-        parent: its process id; if it has ended already, the signal comes at once.
-        by: the signal.
-    """
+    """Send this process a signal when its parent ends (on Linux); at once, if it has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, by)
     if parent is not None and os.getppid() != parent:

@@ -60,14 +60,9 @@ _ALONE = Lock()
 logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is an error
 
 
-def _scheduler(address: str) -> str:
-    if "@" in address:
-        raise ValueError(
-            "must hold no user name or password, since settings are committed and pushed, and a "
-            "scheduler asks for none"
-        )
-    if not re.fullmatch(r"(tcp|tls)://[^\s/]+:\d+", address):
-        raise ValueError(f"must be like tcp://10.0.0.5:8786 or tls://..., got {address!r}")
+def _check_scheduler(address: str) -> str:
+    if not re.fullmatch(r"(tcp|tls)://[^\s/@]+:\d+", address):  # may hold a password: not repeated
+        raise ValueError("must be like tcp://10.0.0.5:8786 or tls://..., without a user name")
     return address
 
 
@@ -76,8 +71,7 @@ class WorkersConfig(Config):
 
     processes: int = Field(0, ge=0, le=4096)
     """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
-
-    dask: Annotated[str, AfterValidator(_scheduler)] | None = None
+    dask: Annotated[str, AfterValidator(_check_scheduler)] | None = None
     """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers do the work instead;
     null stays on this machine. They run the same code and versions, and see the project's folder at
     the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
@@ -192,14 +186,9 @@ def run_in_order(
     """Yield the folder and the result of each job, in the order of ``jobs``.
 
     A folder is removed when the next one is requested. All work has ended at the end of the block.
-
-    Args:
-        function: does one job and writes large results into its own empty folder. It is part of a
-            module of the library, and depends on nothing but the job.
-        jobs: the jobs.
-        workers: processes or a cluster.
-        beside: the final file or folder; the jobs' folders lie beside it for a while.
-        title: the title of the progress bar.
+    The function does one job and writes large results into its own empty folder, which lies
+    ``beside`` the final file or folder. It is part of a module of the library, and depends on
+    nothing but the job.
 
     Raises:
         NmtError: if a process is killed, or the cluster cannot be used.
@@ -209,10 +198,14 @@ def run_in_order(
     scratch = tempfile.mkdtemp(dir=beside.parent, prefix=f".{beside.name}.", suffix=".scratch")
     try:
         work = partial(_attempt, function, Path(scratch))
-        with (
-            closing(_results(work, jobs, workers)) as results,
-            closing(_shown(results, jobs, title)) as shown,
-        ):
+        processes = count_processes(jobs, workers)
+        if workers.dask is not None and len(jobs) > 1:
+            results = run_on_cluster(work, jobs, workers.dask)
+        elif processes > 1:
+            results = _run_in_processes(work, jobs, processes)
+        else:
+            results = (work(job) for job in jobs)
+        with closing(results), closing(_shown(results, jobs, title)) as shown:
             yield shown
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -238,18 +231,6 @@ def _attempt(
 ) -> tuple[Path, ResultT]:
     folder = Path(tempfile.mkdtemp(dir=scratch))
     return folder, function(job, folder)
-
-
-def _results(
-    work: Callable[[SomeJob], tuple[Path, ResultT]], jobs: Sequence[SomeJob], workers: WorkersConfig
-) -> Generator[tuple[Path, ResultT], None, None]:
-    processes = count_processes(jobs, workers)
-    if workers.dask is not None and len(jobs) > 1:
-        yield from run_on_cluster(work, jobs, workers.dask)
-    elif processes > 1:
-        yield from _run_in_processes(work, jobs, processes)
-    else:
-        yield from map(work, jobs)
 
 
 def _shown(
@@ -281,10 +262,7 @@ def submit_ahead(
 ) -> Iterator[ResultT]:
     """Yield the results of all jobs in order, with ``at_most`` submitted and not yet yielded.
 
-    Args:
-        submit: begins a job, and returns a function that waits for its result.
-        jobs: the jobs.
-        at_most: bound of the jobs under way.
+    ``submit`` begins a job, and returns a function that waits for its result.
     """
     waiting: deque[Callable[[], ResultT]] = deque()
     for job in jobs:
@@ -324,7 +302,7 @@ def _begin(parent: int) -> None:
 
 def run_on_cluster(
     work: Callable[[JobT], ResultT], jobs: Sequence[JobT], address: str
-) -> Iterator[ResultT]:
+) -> Generator[ResultT, None, None]:
     """Yield the results of all jobs in order; the job of a lost worker goes to another.
 
     Raises:
@@ -347,18 +325,16 @@ def run_on_cluster(
 
 @cache
 def identify_code() -> str:
-    """Identify the code, the versions and the processor that decide the bytes of results.
+    """Identify the code and the versions that decide the bytes of results.
 
     It is computed once: a process keeps its code when files change.
     """
-    library = Path(__file__).parents[1]
-    code = hashlib.sha256()
+    library, code = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(library.rglob("*.py")):
         code.update(f"{path.relative_to(library)}\0".encode() + path.read_bytes() + b"\0")
     packages = [f"{name} {version(name)}" for name in DECIDING]
-    return ", ".join(
-        [f"code {code.hexdigest()[:8]}", f"Python {platform.python_version()}", *packages]
-    )
+    own = f"code {code.hexdigest()[:8]}, Python {platform.python_version()}"
+    return ", ".join([own, *packages])
 
 
 def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,11 +84,9 @@ def _find_extra(module: str) -> str:
     """Return the first extra that asks for a module; ``train`` if none does."""
     from importlib import metadata  # slow, and seldom needed
 
-    try:
+    requirements: list[str] = []
+    with suppress(metadata.PackageNotFoundError):  # the code lies in a folder, as in an image
         requirements = metadata.requires(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
-        requirements = []
-    pattern = re.compile(
-        rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)"
-    )  # markdown-it[-py]
-    return next((match[1] for line in requirements if (match := pattern.match(line))), "train")
+    pattern = rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)"  # markdown-it[-py]
+    extras = (match[1] for line in requirements if (match := re.match(pattern, line)))
+    return next(extras, "train")

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -72,11 +73,8 @@ class Tracker:
 class TrainingDisplay:
     """Prints the losses of a training, its speed and the time left, as lines.
 
-    Args:
-        done: returns the share of the training that is done, from 0 to 1, after some ``steps``,
-            ``tokens`` and ``seconds``; the time left follows from it.
-        console: where to write; by default, standard error.
-        scores: labels of the scores among the numbers of a validation, by their names.
+    ``done`` returns the share of the training that is done, from 0 to 1, after some ``steps``,
+    ``tokens`` and ``seconds``. Scores of a validation have labels by their names.
     """
 
     def __init__(
@@ -101,12 +99,7 @@ class TrainingDisplay:
     ) -> None:
         """Print a point of the training curve, if the last one was printed a while ago.
 
-        Args:
-            step: updates made.
-            tokens: target tokens trained on.
-            seconds: time spent in updates.
-            loss: in nats per token.
-            learning_rate: of the last update.
+        The loss is in nats per target token, the time that spent in updates.
         """
         now, done = time.monotonic(), self._done(steps=step, tokens=tokens, seconds=seconds)
         then, tokens_then, done_then = self._last or (now, tokens, done)
@@ -142,14 +135,14 @@ def format_duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}"
 
 
+@dataclass
 class _Audience:
     """A stream that ignores writes once it is closed, as when its terminal is.
 
     Training goes on, and saves its results.
     """
 
-    def __init__(self, stream: IO[str]) -> None:
-        self.stream = stream
+    stream: IO[str]
 
     def write(self, text: str) -> int:
         with suppress(OSError):

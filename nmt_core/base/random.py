@@ -24,8 +24,7 @@ def make_generator(seed: int, *names: str | int) -> np.random.Generator:
 
 def draw_line_numbers(total: int, count: int, seed: int) -> list[int]:
     """Draw distinct line numbers, in ascending order."""
-    drawn = make_generator(seed, "examples").permutation(total)[:count]
-    return sorted(int(number) for number in drawn)
+    return sorted(make_generator(seed, "examples").permutation(total)[:count].tolist())
 
 
 FEWEST_SENTENCES = 200

@@ -1,12 +1,12 @@
 r"""Read the bytes and lines of text files, plain or compressed, and decode them as UTF-8.
 
 Read are .gz, .bz2, .xz, .zst, and a .zip with one file. Bytes are split at ``\n`` alone, because a
-reader that also splits at U+2028 or U+0085 shifts every pair after it. No line is held in memory
-that is too long for text, nothing is written under a name that an archive gives, and no file
-unpacks without a bound.
+reader that also splits at U+2028 or U+0085 shifts every pair after it. Lines and unpacked files
+have a maximum size, and nothing is written under a name that an archive gives.
 """
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -36,20 +36,17 @@ FREE_BYTES = 1 << 28
 MOST_RATIO = 200
 """Unpacked bytes for a byte of a larger file; text has less than 20, markup less than 100."""
 
-MOST_MEMBERS = 1000
-"""Maximum number of files in a .zip."""
-
-ABOUT = ("readme", "license", "licence", "copying")
+ABOUT = ("readme", "license", "licence", "copying", ".")
 """Beginnings of the names of files, in a .zip, that are about the others."""
 
 
-class DamagedError(Exception):
+class _DamagedError(Exception):
     """Compressed bytes cannot be unpacked."""
 
 
 DAMAGES = (
     *(EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
-    *(NotImplementedError, DamagedError),
+    *(NotImplementedError, _DamagedError),
 )
 """Errors that damaged compressed bytes cause."""
 
@@ -140,28 +137,19 @@ def list_members(path: Path) -> list[str]:
     """Return the names of the files in a .zip, but for those that are about the others.
 
     Raises:
-        CorpusError: if there are too many, one is encrypted, or its name leads out of the archive.
+        CorpusError: if one is encrypted.
         zipfile.BadZipFile: if it is damaged.
     """
     with zipfile.ZipFile(path) as archive:
-        entries = archive.infolist()
-    if not all(PurePosixPath(entry.filename).name for entry in entries):
-        raise zipfile.BadZipFile("a file in it has no name")
-    members = [entry for entry in entries if not entry.is_dir()]
-    if len(members) > MOST_MEMBERS:
-        raise CorpusError(f"{path} holds {len(members):,} files, more than {MOST_MEMBERS:,}")
-    for member in members:
-        place = PurePosixPath(member.filename.replace("\\", "/"))
-        if place.is_absolute() or ".." in place.parts:
-            raise CorpusError(f"{path} holds {member.filename!r}, which leads out of the archive")
-        if member.flag_bits & 1:
-            raise CorpusError(f"{path} is encrypted; pack {member.filename!r} without a password")
-    return [member.filename for member in members if not _is_about(PurePosixPath(member.filename))]
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    if any(member.flag_bits & 1 for member in members):
+        raise CorpusError(f"{path} is encrypted; pack it without a password")
+    return [member.filename for member in members if not _is_about(member.filename)]
 
 
-def _is_about(place: PurePosixPath) -> bool:
-    name = place.name.lower()
-    return place.parts[0] == "__MACOSX" or name.startswith((".", *ABOUT))
+def _is_about(name: str) -> bool:
+    beginning = PurePosixPath(name).name.lower().startswith(ABOUT)
+    return beginning or name.startswith("__MACOSX/")
 
 
 def open_member(path: Path, name: str) -> BinaryIO:
@@ -190,13 +178,8 @@ OPENERS: Mapping[str, Callable[[Path], Any]] = {
 }
 
 
-def bound_size(size: int) -> int:
-    """Return the most bytes that a file of a number of bytes may unpack to."""
-    return max(FREE_BYTES, MOST_RATIO * size)
-
-
 def _bound(content: IO[bytes], path: Path) -> BinaryIO:
-    raw = _Bounded(content, path, bound_size(path.stat().st_size))
+    raw = _Bounded(content, path, max(FREE_BYTES, MOST_RATIO * path.stat().st_size))
     return io.BufferedReader(raw, 1 << 18)
 
 
@@ -216,7 +199,7 @@ class _Bounded(io.RawIOBase):
         except Exception as error:
             of_bz2 = isinstance(error, OSError) and error.errno is None
             if of_bz2 or type(error).__name__ == "ZstdError":
-                raise DamagedError(str(error)) from None
+                raise _DamagedError(str(error)) from None
             raise
         self._left -= len(data)
         if self._left < 0:
@@ -237,7 +220,6 @@ BYTE_ORDER_MARK = "\ufeff"
 """Byte order mark that editors on Windows write before a text."""
 
 UTF16 = "is not UTF-8, but looks like UTF-16; convert it by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
-"""Said of a file."""
 
 _TWICE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
@@ -249,8 +231,6 @@ _UNLIKELY = re.compile("[\u0580-\u05cf\u0700-\u08ff\u2500-\U0010ffff]")
 
 _FEW = 3
 
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
 
 def decode_utf8(
     data: bytes,
@@ -261,15 +241,9 @@ def decode_utf8(
     error: type[NmtError] = CorpusError,
     remedy: str = "convert it to UTF-8, for example by iconv",
 ) -> str:
-    """Return bytes as text.
+    """Return the bytes of lines, of which the first has a number, as text.
 
-    Args:
-        data: a line, or several.
-        name: their source, such as the path of a file.
-        line: the number of the first.
-        noun: what is numbered, where it is not lines.
-        error: the error to raise.
-        remedy: the advice on bytes that are no text.
+    Their source ``name`` is such as the path of a file, and ``noun`` what is numbered.
 
     Raises:
         NmtError: naming the line and byte that are not UTF-8.
@@ -289,7 +263,8 @@ def decode_utf8(
 def looks_like_utf16(data: bytes) -> bool:
     """Tell whether the first line of a file begins with a mark of UTF-16, or is half NUL."""
     first = data.partition(b"\n")[0]
-    return first.startswith(_UTF16_MARKS) or 2 * first.count(0) >= max(2, len(first) - 1)
+    marked = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return marked or 2 * first.count(0) >= max(2, len(first) - 1)
 
 
 def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:

@@ -19,10 +19,7 @@ class Registry(Generic[Thing]):
         [project.entry-points."nmt.metrics"]
         ter = "their_package.ter:Ter"
 
-    Args:
-        noun: their kind, such as ``a metric``, for messages.
-        group: of entry points, which are read only for names that are not ours: that is slow.
-        ours: things by name, or where they are: ``module:thing``.
+    Entry points are read only for names that are not ours, which are things or ``module:thing``.
     """
 
     def __init__(self, noun: str, group: str, ours: Mapping[str, Thing | str]) -> None:

@@ -15,41 +15,19 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from nmt_core.base import files
-from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, ConfigError
 
 FORMAT = 3
 """Counts up when programs of the old number cannot read the new format."""
 
 LANGUAGE_MODEL = "language model 1"
-"""The same of language models, which translators may start from."""
+"""The format of language models, which translators may start from."""
 
 MANIFEST = "manifest.json"
 
 MOST_MANIFEST_BYTES = 10_000_000
-"""Of a manifest; those that are written have a few thousand."""
-
-
-MADE_BY = {
-    "translator": "the export stage",
-    "language model": "nmt learn",
-    "classifier": "nmt learn-classifier",
-    "aligner": "nmt align --learn",
-}
-"""The program that writes each kind of model."""
-
-
-class Sealed(Config):
-    """The digest and size of a file in the manifest."""
-
-    sha256: str
-    """Its digest, in hexadecimal."""
-    bytes: int
-    """Its size."""
-
+"""Maximum size of a manifest; written ones have a few thousand bytes."""
 
 UNREADABLE: tuple[type[BaseException], ...] = (
     *(ValueError, TypeError, LookupError, AttributeError),  # another shape than we write
@@ -61,11 +39,8 @@ UNREADABLE: tuple[type[BaseException], ...] = (
 def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]:
     """Report in a sentence that the block cannot read the sealed content at ``path``.
 
-    Its digest is right, so it was sealed like that, or by another program.
-
-    Args:
-        path: the file or folder.
-        also: errors of a library on bytes that it cannot read.
+    Its digest is right, so it was sealed like that, or by another program. A library may raise
+    errors of its own, ``also``.
 
     Raises:
         BundleError: naming it.
@@ -97,21 +72,24 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
     """
     manifest = _read_manifest(folder)
     kind, wanted = _name_kind(manifest["format"]), _name_kind(known)
-    if kind != wanted and kind in MADE_BY:
-        raise BundleError(
-            f"{folder} holds a {kind}, and a {wanted} is wanted; name a folder that "
-            f"{MADE_BY[wanted]} wrote"
-        )
+    if kind != wanted:
+        raise BundleError(f"{folder} holds a {kind}; name the folder of a {wanted}")
     if manifest["format"] != known:
         raise BundleError(
             f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
             f"export the model again, or install the version of nmt that wrote it"
         )
-    try:
-        sealed = TypeAdapter(dict[str, Sealed]).validate_python(manifest.get("files"))
-    except ValueError:
-        raise _altered(folder) from None
-    return {name: entry.model_dump() for name, entry in sealed.items()}
+    sealed = manifest.get("files")
+    if not isinstance(sealed, dict) or not all(map(_is_seal, sealed.values())):
+        raise _altered(folder)
+    return sealed
+
+
+def _is_seal(entry: object) -> bool:
+    """Tell whether a value is the digest of a file, in hexadecimal, and its size."""
+    if not isinstance(entry, dict) or entry.keys() != {"sha256", "bytes"}:
+        return False
+    return isinstance(entry["sha256"], str) and type(entry["bytes"]) is int
 
 
 def _name_kind(named: object) -> str:
@@ -152,13 +130,9 @@ def _altered(folder: Path) -> BundleError:
 
 
 def require_replaceable(folder: Path, *, known: str) -> None:
-    """Refuse a folder that a model must not replace, before the model is learnt.
+    """Refuse a folder that a model of a format must not replace, before the model is learnt.
 
     A missing or empty folder and an older model of the same kind may be replaced.
-
-    Args:
-        folder: the folder to write to.
-        known: its format.
 
     Raises:
         ConfigError: if other content would be lost.
@@ -199,43 +173,38 @@ def list_contents(folder: Path) -> dict[str, Any]:
     }
 
 
-def _others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
-    """Return the entries of ``folder`` that are not of the manifest, with what they are."""
+def _find_others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
+    """Say what is wrong with entries of ``folder`` that are no files, by name."""
     folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
     others = {}
     for path in folder.rglob("*"):
         name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            others[name] = "a link (cp -rL makes files of links)"
+            others[name] = "is a link (cp -rL makes files of links)"
         elif stat.S_ISDIR(mode) and name not in folders:
-            others[name] = "a folder that was added"
+            others[name] = "is a folder that was added"
         elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            others[name] = "neither a file nor a folder"
+            others[name] = "is neither a file nor a folder"
     return others
 
 
 def verify_bundle(folder: Path, *, known: int | str = FORMAT) -> None:
     """Make sure that every file is as it was exported, and that there is no other.
 
-    Args:
-        folder: the bundle.
-        known: the format to accept.
-
     Raises:
         BundleError: naming every file that is missing, altered or was added.
     """
     sealed = read_manifest(folder, known=known)
     with explain_unreadable(folder):
-        present, others = list_contents(folder), _others(folder, sealed)
-    problems = [f"{name} is missing" for name in sorted(sealed.keys() - {*present, *others})]
-    problems += [f"{name} was added" for name in sorted(present.keys() - sealed.keys())]
-    problems += [f"{name} is {what}" for name, what in sorted(others.items())]
-    problems += [
-        f"{name} was altered"
-        for name in sorted(sealed.keys() & present.keys())
-        if sealed[name] != present[name]
-    ]
-    if problems:
+        present, others = list_contents(folder), _find_others(folder, sealed)
+    for name in sealed.keys() | present.keys():
+        if name not in present:
+            others.setdefault(name, "is missing")
+        elif name not in sealed:
+            others[name] = "was added"
+        elif sealed[name] != present[name]:
+            others[name] = "was altered"
+    if problems := [f"{name} {problem}" for name, problem in sorted(others.items())]:
         raise BundleError(
             f"{folder} is not what was exported: {', '.join(problems)}; fetch or export it again"
         )

@@ -17,4 +17,4 @@ SYMBOLS: Mapping[SymbolClass, tuple[str, ...]] = {
     "name": tuple(map(chr, range(0xE010, 0xE010 + SYMBOLS_PER_CLASS))),
 }
 
-ALL_SYMBOLS = tuple(symbol for symbols in SYMBOLS.values() for symbol in symbols)
+ALL_SYMBOLS = (*SYMBOLS["number"], *SYMBOLS["name"])

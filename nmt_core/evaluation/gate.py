@@ -5,11 +5,8 @@ first metric by a useful amount, and by more than chance gives according to two 
 (paired bootstrap and approximate randomization), and no worse in the others. It is rejected if it
 is shown to be worse in any metric, or to violate a condition: to keep literals in no fewer
 sentences, to translate text in other case no worse, and to lose no slice by more than the settings
-allow. These p-values are corrected for their number (Holm 1979). Otherwise it is held, also if a
-slice seems to have lost more than it may: the champion stays, and neither is proved better.
-
-The tests compare two models on the choice of test sentences. They say nothing of the settings that
-made them: with another seed the same settings may lose.
+allow. These p-values are corrected for their number (Holm 1979). Otherwise it is held. The tests
+say nothing of the settings: with another seed the same settings may lose.
 """
 
 import hashlib
@@ -26,7 +23,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.random import find_tail
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
-from nmt_core.evaluation.registered import METRICS, GateConfig, find_label, load_metric
+from nmt_core.evaluation.registered import METRICS, GateConfig, SliceName, find_label, load_metric
 from nmt_core.evaluation.significance import correct_holm, run_paired_test
 from nmt_core.evaluation.slices import find_slice
 
@@ -157,18 +154,12 @@ def judge(
         compare_literals(*kept),
         compare_part("case", f"{label} in other case", first, recased, config=config),
     ]
+    ours, theirs = counts[first[0]]
     for name, bound in config.slices.items():
         mask = find_judged_slice(name, text)
-        ours, theirs = counts[first[0]]
+        part, title = (ours[mask], theirs[mask]), f"{label} of the slice {name}"
         conditions.append(
-            compare_part(
-                f"slice_{name}",
-                f"{label} of the slice {name}",
-                first,
-                (ours[mask], theirs[mask]),
-                config=config,
-                bound=bound,
-            )
+            compare_part(f"slice_{name}", title, first, part, config=config, bound=bound)
         )
     outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
@@ -225,10 +216,7 @@ def measure_effect(
     config: GateConfig,
     margin: float = 0.0,
 ) -> Effect:
-    """Measure and test the difference in one metric, from champion's and challenger's counts.
-
-    A loss is tested against a loss of the margin, which is allowed.
-    """
+    """Test the difference of champion's and challenger's counts; losing the margin is allowed."""
     champion, challenger = counts
     sign = 1 if metric.higher_is_better else -1
     test = run_paired_test(
@@ -248,8 +236,8 @@ def measure_effect(
         difference=sign * test.seen,
         better=max(gain),
         worse=max(loss),
-        bootstrap=gain.bootstrap,
-        randomization=gain.randomization,
+        bootstrap=gain[0],
+        randomization=gain[1],
     )
 
 
@@ -258,10 +246,6 @@ def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Co
 
     The test is McNemar's (1947), exact and one-sided: of sentences in which one alone of both keeps
     them, a fair coin says which.
-
-    Args:
-        champion: whether it keeps them, by sentence.
-        challenger: the same of the other one.
     """
     label = "sentences whose numbers and the like all come through, in %"
     pairs = list(zip(champion, challenger, strict=True))
@@ -283,18 +267,18 @@ def count_recased(
 ) -> tuple[Counts, Counts]:
     """Return the counts of both on sentences in other case, case ignored."""
     numbers = sorted(champion.recased.keys() & challenger.recased.keys())
-    if not numbers:
-        return np.zeros((0, 1)), np.zeros((0, 1))
     references = [challenger.references[number].casefold() for number in numbers]
     sources = [challenger.sources[number] for number in numbers]
     ours, theirs = (
         metric.counts([system.recased[n].casefold() for n in numbers], references, sources)
+        if numbers
+        else np.zeros((0, 1))
         for system in (champion, challenger)
     )
     return ours, theirs
 
 
-def find_judged_slice(name: str, text: SlicedText) -> Mask:
+def find_judged_slice(name: SliceName, text: SlicedText) -> Mask:
     """Return which sentences belong to a slice that the settings name.
 
     Raises:
@@ -318,10 +302,7 @@ def compare_part(
     config: GateConfig,
     bound: float | None = None,
 ) -> Condition:
-    """Test whether the challenger is worse on a part of the text, by more than the bound if any.
-
-    The counts are the champion's and the challenger's, of the sentences of the part.
-    """
+    """Test whether the challenger is worse on a part of the text, by more than the bound if any."""
     if not len(counts[0]):
         return Condition(name=name, label=label, sentences=0, bound=bound)
     effect = measure_effect(*metric, counts, config=config, margin=bound or 0.0)
@@ -353,9 +334,8 @@ def judge_effects(
     if proved:
         _, loss, probability = proved[0]
         among = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
-        told = "which chance alone would give with probability"
-        refused_by = tuple(name for name, _, _ in proved)
-        return "reject", f"{loss}, {told} {probability:.4f}{among}", refused_by
+        reason = f"{loss}, which chance alone would give with probability {probability:.4f}{among}"
+        return "reject", reason, tuple(name for name, _, _ in proved)
     outcome, reason = judge_gain(effects, config)
     for one in conditions:
         if outcome == "promote" and one.exceeds:
@@ -389,8 +369,8 @@ def judge_gain(
 
 def describe_change(effect: Effect) -> str:
     """Return in words which way a score has moved, and how far."""
-    way = "higher" if effect.difference > 0 else "lower"
-    return f"{find_label(effect.metric)} is {abs(effect.difference):.2f} {way}"
+    direction = "higher" if effect.difference > 0 else "lower"
+    return f"{find_label(effect.metric)} is {abs(effect.difference):.2f} {direction}"
 
 
 def digest_test_set(sources: Sequence[str], references: Sequence[str]) -> str:

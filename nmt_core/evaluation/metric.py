@@ -1,12 +1,12 @@
-"""The contracts of metrics and of slices of a test set.
+"""The contract of metrics, and a test set whose slices are scored.
 
 Letters: N sentences, C counts of a sentence, R resampled test sets.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -46,6 +46,7 @@ class Score(ScoreInterval):
         return ScoreInterval(value=self.value, low=self.low, high=self.high)
 
 
+@dataclass(frozen=True)
 class Metric(ABC):
     """A score for the translations of a test set.
 
@@ -59,9 +60,6 @@ class Metric(ABC):
                 value = 100 * sum(equal) / len(equal)
                 return Score(value=value, low=value, high=value, signature="exact", details="")
 
-    Args:
-        language: code of the target language, such as en or zh-Hant.
-
     Raises:
         ConfigError: if the tokenizer of the language's words is not installed.
     """
@@ -72,8 +70,8 @@ class Metric(ABC):
     takes_several_references: ClassVar[bool] = False
     """True if a sentence may have several references; otherwise each reference is a text."""
 
-    def __init__(self, language: str) -> None:
-        self.language = language
+    language: str
+    """Code of the target language, such as en or zh-Hant."""
 
     @abstractmethod
     def score(
@@ -84,13 +82,9 @@ class Metric(ABC):
         *,
         resamples: int = 0,
     ) -> Score:
-        """Return the score of a test set.
+        """Return the score of a test set of raw text, one line per sentence.
 
-        Args:
-            hypotheses: raw text, one line per sentence.
-            references: raw text, untouched.
-            sources: source text, for metrics that use it.
-            resamples: of the bootstrap; 0 gives an interval of no width.
+        Without resamples of the bootstrap, the interval has no width.
 
         Raises:
             CorpusError: if the lines do not pair up.
@@ -136,26 +130,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class SlicedText:
-    """A test set, with the counts of its words in training text."""
+    """A test set whose slices are scored."""
 
     sources: Sequence[str]
     references: Sequence[str]
     languages: tuple[str, str]
     """Codes of both."""
-    word_counts: Mapping[str, int] = field(default_factory=dict)
-    """Lines of training text that hold each word of the sources; empty if not counted."""
-
-
-class Slice(NamedTuple):
-    """A slice: its label, and a function that finds its sentences, or None if it cannot.
-
-    Another package offers its own by entry points of ``nmt.slices``::
-
-        def find_thanks(text):
-            return ["thank" in line.casefold() for line in text.references]
-
-        THANKS = Slice("that thank somebody", find_thanks)
-    """
-
-    label: str
-    find: Callable[[SlicedText], Iterable[bool] | None]

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -79,6 +80,7 @@ def make_streams(references: Sequence[Reference]) -> Any:
     return [list(stream) for stream in zip_longest(*rows)] or [[]]
 
 
+@dataclass(frozen=True)
 class Bleu(SacreBleuMetric):
     """Case-sensitive BLEU (Papineni et al. 2002), in words of 13a or of the language.
 
@@ -88,9 +90,8 @@ class Bleu(SacreBleuMetric):
 
     label: ClassVar = "BLEU"
 
-    def __init__(self, language: str) -> None:
-        super().__init__(language)
-        check_installed(language)
+    def __post_init__(self) -> None:
+        check_installed(self.language)
 
     def scorer(self) -> BLEU:
         """Return sacreBLEU's BLEU, in words of the language."""

@@ -28,13 +28,8 @@ MISSING_SHOWN = 5
 """Missing characters that a warning names."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A curve of one number over another, such as score over time; related curves share a label."""
-
-    label: str
-    x: Sequence[float]
-    y: Sequence[float]
+Curve = tuple[Sequence[float], Sequence[float]]
+"""A curve of one number over another: both coordinates of its points."""
 
 
 @dataclass(frozen=True)
@@ -80,22 +75,27 @@ def draw_attention_map(path: Path, look: Look, *, fonts: Sequence[str] | None = 
 
 def draw_learning_curve(
     path: Path,
-    losses: Sequence[Curve],
+    losses: Mapping[str, Curve],
     scores: Curve,
     rates: Curve,
+    *,
+    metric: str,
 ) -> None:
-    """Write a PNG of a training by update: losses in nats per token, scores and learning rates."""
+    """Write a PNG of a training by update: losses in nats per token, scores and learning rates.
+
+    Losses have labels, and so has the metric of the scores.
+    """
     figure = Figure(figsize=(14, 3.6), layout="constrained")
     loss, learning, rate = figure.subplots(1, 3)
-    for curve, color in zip(losses, COLORS, strict=True):
-        loss.plot(curve.x, curve.y, _style(curve), color=color, label=curve.label)
+    for (label, curve), color in zip(losses.items(), COLORS, strict=True):
+        loss.plot(*curve, _style(curve), color=color, label=label)
     loss.set_ylabel("cross entropy in nats per token")
     loss.set_ylim(bottom=0)
     loss.legend(frameon=False)
-    learning.plot(scores.x, scores.y, ".-", color=COLORS[0])
-    learning.set_ylabel(f"validation {scores.label}, greedy search")
+    learning.plot(*scores, ".-", color=COLORS[0])
+    learning.set_ylabel(f"validation {metric}, greedy search")
     learning.set_ylim(bottom=0)
-    rate.plot(rates.x, rates.y, _style(rates), color=COLORS[0], linewidth=1.3)
+    rate.plot(*rates, _style(rates), color=COLORS[0], linewidth=1.3)
     rate.set_ylabel("learning rate")
     rate.set_ylim(bottom=0)
     rate.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3), useMathText=True)
@@ -123,7 +123,7 @@ def draw_intervals(path: Path, scores: Mapping[str, ScoreInterval], *, label: st
 
 def _style(curve: Curve) -> str:
     """Return how to draw a curve: with its points while they are few, which a line alone hides."""
-    return ".-" if len(curve.x) <= MARKED_POINTS else "-"
+    return ".-" if len(curve[0]) <= MARKED_POINTS else "-"
 
 
 def _tidy(axes: Axes) -> None:

@@ -51,10 +51,9 @@ def count_failures(
 ) -> dict[str, int]:
     """Count hypotheses that are not translations, by kind; ``cut`` cuts the target language.
 
-    Empty ones are those of sources that are not. Copied ones repeat the source, though the
-    reference does not. Looping ones have the same words three times in a row, where the reference
-    has not. Too long ones have more than twice as many words as the reference, and at least ten
-    more. A detached full stop stands after a space at the end, where the reference has none such.
+    Looping ones have the same words three times in a row. Too long ones have more than twice as
+    many words as the reference, and at least ten more. A kind does not count where the reference
+    is like that, too.
     """
     lines = list(zip(sources, hypotheses, references, strict=True))
     return {
@@ -106,11 +105,8 @@ def compute_length_ratio(
 
 def compute_unknown_rate(lines: Iterable[Sequence[int]]) -> float:
     """Return the share of unknown tokens, of lines of token numbers."""
-    unknown = total = 0
-    for ids in lines:
-        unknown += sum(number == UNK for number in ids)
-        total += len(ids)
-    return unknown / max(1, total)
+    is_unknown = [number == UNK for ids in lines for number in ids]
+    return sum(is_unknown) / max(1, len(is_unknown))
 
 
 def score_chrf(

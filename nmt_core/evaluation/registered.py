@@ -1,12 +1,12 @@
-"""Metrics and slices by name, words by language, and settings of the gate.
+"""Metrics by name, words by language, and settings of the gate.
 
-Settings name metrics, so this file is read before anything slow is loaded. It imports no metric and
-no slice: a new one changes no byte of a model that is trained without it.
+Settings name metrics, so this file is read before anything slow is loaded. It imports no metric: a
+new one changes no byte of a model that is trained without it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -16,7 +16,7 @@ from nmt_core.base.packages import name_program
 from nmt_core.base.registry import Registry
 
 if TYPE_CHECKING:
-    from nmt_core.evaluation.metric import Metric, Reference, Slice
+    from nmt_core.evaluation.metric import Metric, Reference
 
 METRICS: "Registry[type[Metric]]" = Registry(
     "a metric",
@@ -25,15 +25,8 @@ METRICS: "Registry[type[Metric]]" = Registry(
 )
 """The class of each metric by its name."""
 
-SLICES: "Registry[Slice]" = Registry(
-    "a slice",
-    "nmt.slices",
-    {
-        name: f"nmt_core.evaluation.slices:{name.upper()}"
-        for name in ("short", "long", "rare_words", "numbers", "names", "negation")
-    },
-)
-"""Each slice of a test set by its name."""
+SliceName = Literal["short", "long", "numbers", "negation"]
+"""Slices of a test set, which ``slices.py`` finds."""
 
 DEFAULT_METRICS = ["bleu", "chrf"]
 """The default metrics, the most important one first."""
@@ -63,11 +56,7 @@ def check_references(names: Iterable[str], references: Sequence["Reference"]) ->
 
 
 def find_label(name: str) -> str:
-    """Return the label of a metric.
-
-    Raises:
-        ConfigError: if there is no such metric.
-    """
+    """Return the label of a metric that exists."""
     return METRICS.load(name).label
 
 
@@ -113,10 +102,7 @@ def check_installed(language: str) -> None:
         )
 
 
-SliceBounds = dict[
-    Annotated[str, AfterValidator(SLICES.check)],
-    Annotated[float, Field(ge=0, allow_inf_nan=False)],
-]
+SliceBounds = dict[SliceName, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 """Points that each slice may lose, by name."""
 
 

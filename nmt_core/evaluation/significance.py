@@ -3,13 +3,9 @@
 A metric is a function of sums over sentences, so the scores of thousands of resampled test sets are
 one matrix product. Two tests resample sentences: the paired bootstrap (Koehn 2004) and approximate
 randomization (Riezler and Maxwell 2005). The outputs of all seeds for a sentence are resampled
-together (Clark et al. 2011), which says nothing of other seeds.
-
-Seeds and sentences are crossed, and their variances add. To resample both needs many seeds, so
-sentences are resampled, and seeds give their sample variance and Student's t in place of the normal
-distribution, with the degrees of freedom of Satterthwaite 1946, as in Welch's test (1947).
-
-Of many pairs some differ by chance alone, so p-values are corrected for their number (Holm 1979).
+together (Clark et al. 2011). Seeds add their sample variance, with Student's t and the degrees of
+freedom of Satterthwaite 1946, as in Welch's test (1947). P-values are corrected for the number of
+pairs (Holm 1979).
 
 Letters: N sentences, C counts of a sentence, R resamples.
 """
@@ -20,7 +16,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from statistics import variance
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -40,13 +35,6 @@ SEED = 1
 """Seed of the resamples of a comparison."""
 
 
-class PValues(NamedTuple):
-    """The p-values of a difference by two tests."""
-
-    bootstrap: float
-    randomization: float
-
-
 @dataclass(frozen=True)
 class PairedTest:
     """The difference between two systems, and differences that chance might have given.
@@ -61,21 +49,20 @@ class PairedTest:
     exchanged: Float[np.ndarray, " R"]
     """With the two translations of a sentence exchanged by chance, sentence by sentence."""
 
-    def above(self) -> PValues:
-        """Return the probability that chance puts the first system ahead by as much."""
-        return PValues(
-            compute_p_value(self.drawn <= 0), compute_p_value(self.exchanged >= self.seen)
-        )
+    def above(self) -> tuple[float, float]:
+        """Return the probability that chance puts the first system ahead by as much, by both tests.
 
-    def below(self, margin: float = 0.0) -> PValues:
-        """Return the probability that chance puts the first system behind by as much.
+        The first is by bootstrap, the second by randomization.
+        """
+        return compute_p_value(self.drawn <= 0), compute_p_value(self.exchanged >= self.seen)
+
+    def below(self, margin: float = 0.0) -> tuple[float, float]:
+        """Return the probabilities that chance puts the first system behind by as much.
 
         With a margin, of a system that is behind by that already: by as much more.
         """
-        return PValues(
-            compute_p_value(self.drawn >= -margin),
-            compute_p_value(self.exchanged <= self.seen + margin),
-        )
+        bootstrap = compute_p_value(self.drawn >= -margin)
+        return bootstrap, compute_p_value(self.exchanged <= self.seen + margin)
 
     def apart(self) -> float:
         """Return the probability that exchanges put either system ahead by as much."""
@@ -93,13 +80,8 @@ def run_paired_test(
 ) -> PairedTest:
     """Resample the difference between two systems that translated the same test set.
 
-    Args:
-        score_of_sums: the metric.
-        first: the metric's counts of each sentence of a system.
-        second: those of the other system.
-        resamples: number of test sets drawn for the bootstrap.
-        trials: number of random exchanges; the least p-value is about 1 / ``trials``.
-        seed: draws both.
+    ``resamples`` test sets are drawn for the bootstrap, and sentences exchanged in ``trials``: the
+    least p-value is about 1 / ``trials``.
     """
     sums = first.sum(axis=0), second.sum(axis=0)
     ours, theirs = score_of_sums(np.stack(sums))
@@ -167,18 +149,13 @@ def _flips(sentences: int, chunk: tuple[int, int], seed: int) -> Float[np.ndarra
     return draw.integers(0, 2, size=(rows, sentences)).astype(np.float64)
 
 
-class VarianceSource(NamedTuple):
-    """A source of a number's variance."""
-
-    variance: float
-    """Variance that the source adds."""
-    freedom: float
-    """Degrees of freedom of that estimate."""
+VarianceSource = tuple[float, float]
+"""Variance that a source adds to a number, and the degrees of freedom of that estimate."""
 
 
 def measure_seeds(scores: Sequence[float]) -> VarianceSource:
     """Return the part of seeds in the variance of their mean score; of at least two seeds."""
-    return VarianceSource(variance(scores) / len(scores), len(scores) - 1)
+    return variance(scores) / len(scores), len(scores) - 1
 
 
 def compute_t_interval(value: float, sources: Sequence[VarianceSource]) -> tuple[float, float]:
@@ -202,10 +179,10 @@ def compute_t_p_value(value: float, sources: Sequence[VarianceSource]) -> float:
 
 def _combine(sources: Sequence[VarianceSource]) -> tuple[float, float]:
     """Return the standard error, and its degrees of freedom (Satterthwaite 1946)."""
-    total = math.fsum(source.variance for source in sources)
+    total = math.fsum(part for part, _ in sources)
     if not total:
         return 0.0, math.inf
-    shares = math.fsum((source.variance / total) ** 2 / source.freedom for source in sources)
+    shares = math.fsum((part / total) ** 2 / freedom for part, freedom in sources)
     return math.sqrt(total), 1 / shares
 
 
@@ -234,14 +211,11 @@ def average_seeds(score_of_sums: ScoreOfSums, seeds: int) -> ScoreOfSums:
 def judge_difference(test: PairedTest, scores: Sequence[Sequence[float]], sentences: int) -> float:
     """Return the p-value of a difference, over seeds, too, if there are several.
 
-    Args:
-        test: gives the variance by the choice of sentences.
-        scores: of each seed, on the whole test set, of both systems.
-        sentences: their number.
+    The test gives the variance by the choice of sentences; both systems have a score for each seed.
     """
     if len(scores[0]) == 1:
         return test.apart()
-    by_sentences = VarianceSource(float(test.drawn.var()), max(1, sentences - 1))
+    by_sentences = float(test.drawn.var()), max(1, sentences - 1)
     return compute_t_p_value(test.seen, [by_sentences, *map(measure_seeds, scores)])
 
 
@@ -257,16 +231,8 @@ def compare_all(
 ) -> list[Difference]:
     """Return how every two systems differ, metric by metric.
 
-    A metric that is not a function of sums over sentences is left out: it cannot be tested.
-
-    Args:
-        systems: per name, the raw hypotheses of each seed; as many seeds of each system.
-        references: raw text of each sentence.
-        sources: what was translated.
-        metrics: by name.
-        language: of the hypotheses; a code such as en.
-        resamples: number of test sets drawn for the variance by sentences.
-        trials: number of random exchanges; the least p-value is about 1 / ``trials``.
+    A metric that is not a function of sums over sentences is left out: it cannot be tested. Each
+    system has the raw hypotheses of as many seeds. ``language`` is the code of the hypotheses.
 
     Raises:
         ConfigError: if the tokenizer of the language's words is not installed.

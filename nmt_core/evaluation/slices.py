@@ -1,27 +1,23 @@
-"""Slices of a test set: the sentences that have something in common, each scored by itself.
+"""Slices of a test set: sentences that have something in common, scored as a test set of their own.
 
-A slice is found by its name. It tells of each sentence whether it belongs to the slice, by source,
-reference and training text; the translations that are judged have no influence.
+Source and reference decide which sentences belong to a slice; the translations that are judged have
+no influence.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import regex
 
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metric import Counts, Mask, Slice, SlicedText, SummedMetric
-from nmt_core.evaluation.registered import SLICES
+from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric
+from nmt_core.evaluation.registered import SliceName
 from nmt_core.evaluation.significance import resample_scores
 from nmt_core.literals.finding import LiteralKind, find_literals
 from nmt_core.text.words import WORD
 
 FEW_WORDS, MANY_WORDS = 8, 25
-"""Up to the one a source is short, from the other on it is long."""
-
-RARE = 2
-"""Lines of training text that a rare word stands in, at most."""
+"""Maximum words of a short source, and minimum words of a long one."""
 
 NEGATIONS = {
     "cs": r"\b(?:ne|není|nejsou|nikdy|nikdo|nic|nikde|žádn\w*|bez)\b",
@@ -40,9 +36,6 @@ NEGATIONS = {
     "zh": r"不|没|沒|无法|無法|非|未",
 }
 """What negates in a language, whatever its case."""
-
-_NEGATION = {code: regex.compile(words, regex.IGNORECASE) for code, words in NEGATIONS.items()}
-_CAPITALIZED = regex.compile(r"\p{Lu}[\p{L}\p{M}\p{Nd}’'\-]*[\p{L}\p{M}\p{Nd}]")
 
 
 class SliceScore(Config):
@@ -68,64 +61,39 @@ def _find_long(text: SlicedText) -> list[bool]:
     return [len(_cut(line)) >= MANY_WORDS for line in text.sources]
 
 
-def _find_rare(text: SlicedText) -> list[bool] | None:
-    if not text.word_counts:
-        return None
-    return [
-        any(text.word_counts.get(word, 0) <= RARE for word in _cut(line)) for line in text.sources
-    ]
-
-
 def _find_numbers(text: SlicedText) -> list[bool]:
-    return [
-        any(
-            one.kind in {LiteralKind.NUMBER, LiteralKind.DATE}
-            for one in find_literals(line, text.languages[0])
-        )
-        for line in text.sources
-    ]
-
-
-def _find_names(text: SlicedText) -> list[bool]:
-    """Tell where source and reference share a word with a capital that does not begin both."""
-    return [
-        any(
-            not (source.startswith(name) and reference.startswith(name))
-            for name in {*_CAPITALIZED.findall(source)} & {*_CAPITALIZED.findall(reference)}
-        )
-        for source, reference in zip(text.sources, text.references, strict=True)
-    ]
+    kinds = LiteralKind.NUMBER, LiteralKind.DATE
+    found = (find_literals(line, text.languages[0]) for line in text.sources)
+    return [any(literal.kind in kinds for literal in literals) for literals in found]
 
 
 def _find_negation(text: SlicedText) -> list[bool] | None:
     for lines, language in zip((text.sources, text.references), text.languages, strict=True):
-        if pattern := _NEGATION.get(language.partition("-")[0]):
-            return [pattern.search(line) is not None for line in lines]
+        if words := NEGATIONS.get(language.partition("-")[0]):
+            return [regex.search(words, line, regex.IGNORECASE) is not None for line in lines]
     return None
 
 
-SHORT = Slice(f"short, up to {FEW_WORDS} words", _find_short)
-LONG = Slice(f"long, from {MANY_WORDS} words on", _find_long)
-RARE_WORDS = Slice("with a word that training hardly has", _find_rare)
-NUMBERS = Slice("with a number, date or time", _find_numbers)
-NAMES = Slice("with a name that stays as it is", _find_names)
-NEGATION = Slice("with a negation", _find_negation)
+SLICES: Mapping[SliceName, tuple[str, Callable[[SlicedText], list[bool] | None]]] = {
+    "short": (f"short, up to {FEW_WORDS} words", _find_short),
+    "long": (f"long, from {MANY_WORDS} words on", _find_long),
+    "numbers": ("with a number, date or time", _find_numbers),
+    "negation": ("with a negation", _find_negation),
+}
+"""Label of each slice, and what finds its sentences, or None if a text does not tell."""
 
 
-def find_slice(name: str, text: SlicedText) -> Mask | None:
-    """Return which sentences belong to a slice; None where it cannot be told of this text.
-
-    Raises:
-        ConfigError: if there is no such slice.
-    """
-    found = SLICES.load(name).find(text)
-    return None if found is None else np.fromiter(found, bool, len(text.sources))
+def find_slice(name: SliceName, text: SlicedText) -> Mask | None:
+    """Return which sentences belong to a slice; None if the text does not tell."""
+    _, find = SLICES[name]
+    found = find(text)
+    return None if found is None else np.array(found, bool)
 
 
 def find_slices(text: SlicedText) -> dict[str, tuple[str, Mask]]:
-    """Return label and sentences of every slice that can be told of a text, by name."""
-    found = ((name, SLICES.load(name).label, find_slice(name, text)) for name in SLICES)
-    return {name: (label, mask) for name, label, mask in found if mask is not None}
+    """Return label and sentences of every slice that can be found in a text, by name."""
+    found = {name: find_slice(name, text) for name in SLICES}
+    return {name: (SLICES[name][0], mask) for name, mask in found.items() if mask is not None}
 
 
 def score_slices(
@@ -137,11 +105,8 @@ def score_slices(
 ) -> dict[str, SliceScore]:
     """Score the sentences of each slice as a test set of their own.
 
-    Args:
-        slices: label and sentences of each, by name.
-        metrics: by name, with the counts of all sentences.
-        resamples: of the bootstrap; 0 gives intervals of no width.
-        seed: draws them.
+    Slices have a label, and metrics the counts of all sentences. Without resamples of the
+    bootstrap, intervals have no width.
     """
     return {
         name: SliceScore(
@@ -166,12 +131,3 @@ def _score_part(
     drawn = resample_scores(metric.score_of_sums, counts, resamples=resamples, seed=seed)
     low, high = np.quantile(drawn, (0.025, 0.975)).tolist()
     return value, low, high
-
-
-def count_word_lines(lines: Iterable[str], sources: Iterable[str]) -> dict[str, int]:
-    """Return in how many lines each word of some sources stands."""
-    wanted = {word for line in sources for word in _cut(line)}
-    counts: Counter[str] = Counter(dict.fromkeys(wanted, 0))
-    for line in lines:
-        counts.update(wanted.intersection(_cut(line)))
-    return dict(counts)

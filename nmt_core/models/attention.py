@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.layers import Dense, Derived, Product, dropout, is_search
+from nmt_core.models.layers import Dense, Derived, Product, build_product, dropout, is_search
 from nmt_core.models.seq2seq import Memory, State
 from nmt_core.models.settings import ROTARY_BASE
 
@@ -25,32 +25,23 @@ The product of rotated queries and keys depends on how far apart they are, and n
 """
 
 
-def compute_rotation(positions: Int[Tensor, " T"], head_width: int) -> Rotation:
-    """Return the rotation at these positions (section 3.2.2)."""
-    pairs = torch.arange(head_width // 2, device=positions.device)
+def compute_rotation(
+    x: Float[Tensor, "R T D"], head_width: int | None, first: int = 0, hypotheses: int = 1
+) -> Rotation | None:
+    """Return the rotation of what is read next (section 3.2.2); None without a head width.
+
+    It begins at position ``first``; the hypotheses of a position are one behind the other.
+    """
+    if head_width is None:
+        return None
+    pairs = torch.arange(head_width // 2, device=x.device)
+    positions = torch.arange(first, first + x.size(1), device=x.device)
+    positions = positions[:, None].expand(-1, hypotheses).flatten()
     angle = positions[:, None] * torch.exp(pairs * (-2 * math.log(ROTARY_BASE) / head_width))
     return angle.cos(), angle.sin()
 
 
-def compute_next_rotation(
-    x: Float[Tensor, "R T D"], head_width: int | None, first: int = 0, hypotheses: int = 1
-) -> Rotation | None:
-    """Return the rotation of what is read next; None where positions are told otherwise.
-
-    Args:
-        x: what is read.
-        head_width: features of a head, d; None where positions are told otherwise.
-        first: where it begins.
-        hypotheses: how many there are of each position, one behind the other.
-    """
-    if head_width is None:
-        return None
-    positions = torch.arange(first, first + x.size(1), device=x.device)
-    return compute_rotation(positions[:, None].expand(-1, hypotheses).flatten(), head_width)
-
-
-KeyValue = tuple[Tensor, Tensor]
-"""Keys and values, each (B, H, S, d)."""
+KeyValue = tuple[Tensor, Tensor]  # keys and values, each (B, H, S, d)
 
 
 def masked_softmax(
@@ -85,10 +76,7 @@ def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T
 
 
 def is_fused(query: Tensor) -> bool:
-    """Tell whether the fused kernel reads whole sentences faster than plain products do.
-
-    It does on GPUs; on processors, at the lengths of sentences, it takes up to six times as long.
-    """
+    """Tell whether to use the fused kernel; on processors it takes up to six times as long."""
     return query.is_cuda
 
 
@@ -96,15 +84,8 @@ class MultiHeadAttention(nn.Module):
     """Attend from queries to keys with several heads at once.
 
     Keys and values are projected by their own method, so that a decoder projects the source once
-    and looks at it at every step.
-
-    Args:
-        width: features of queries and of what is attended to, D.
-        heads: H.
-        head_width: features per head, d; ``H * d`` need not equal D.
-        bias: whether the projections of queries, keys and values have a bias.
-        output_bias: whether what the heads found is put together with a bias.
-        drop: probability that an attention weight is dropped.
+    and looks at it at every step. ``H * d`` need not equal D. ``drop`` is the probability that an
+    attention weight is dropped.
     """
 
     def __init__(
@@ -153,15 +134,13 @@ class MultiHeadAttention(nn.Module):
         if self.query.bias is not None:
             weights += [layer.bias for layer in layers]
         product, bias = self._stacked.of(*weights)
-        all_heads = product.add(bias, x).unflatten(-1, (3 * self.heads, -1))
+        all_heads = product(x, bias).unflatten(-1, (3 * self.heads, -1))
         query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
         return rotate(query, rotation), (rotate(keys, rotation), values)
 
-    def look(
-        self, x: Float[Tensor, "B M D"], key_value: KeyValue, mask: Float[Tensor, "#B 1 #M S"]
-    ) -> Float[Tensor, "B M D"]:
-        """Do as :meth:`forward`, for few queries; see :meth:`look_from`."""
-        return self.look_from(self._split(self.query(x)), key_value, mask)
+    def project_queries(self, x: Float[Tensor, "B M D"]) -> Float[Tensor, "B H M d"]:
+        """Return the queries of every position, not rotated."""
+        return self._split(self.query(x))
 
     def look_from(
         self,
@@ -172,19 +151,15 @@ class MultiHeadAttention(nn.Module):
         """Return one weighted sum of values per projected query.
 
         For few queries the fused kernel is as fast as plain products, in one call instead of many.
-        Outside of a search, plain products drop weights and follow gradients.
-
-        Args:
-            query: hypotheses and positions of a sentence, in any order.
-            key_value: where they look.
-            mask: -inf where a query may not look, else 0.
+        Outside of a search, plain products drop weights and follow gradients. The mask is -inf
+        where a query may not look, else 0.
         """
         if is_search(self):
             mask = None if mask is None else mask.to(query.dtype)
             context = F.scaled_dot_product_attention(query, *key_value, mask)
         else:
             context, _ = self.attend(query, key_value, None if mask is None else mask < 0)
-        return self.output(self._join(context))
+        return self.output(context.transpose(1, 2).flatten(2))
 
     def forward(
         self,
@@ -197,14 +172,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B Q D"]:
         """Return one weighted sum of values per query.
 
-        A query that may look nowhere gets the output's bias, or zeros without one.
-
-        Args:
-            queries: what looks.
-            key_value: where it looks.
-            blocked: True where it may not.
-            causal: block, instead, every position from those after it.
-            rotation: of the queries, where keys were rotated.
+        A query that may look nowhere, ``blocked`` from all keys, gets the output's bias, or zeros
+        without one. ``causal`` blocks, instead, every position from those after it.
         """
         query = rotate(self._split(self.query(queries)), rotation)
         if is_fused(query):
@@ -219,7 +188,7 @@ class MultiHeadAttention(nn.Module):
             if causal:
                 blocked = make_causal_mask(query.size(2), query.device)
             context, _ = self.attend(query, key_value, blocked)
-        return self.output(self._join(context))
+        return self.output(context.transpose(1, 2).flatten(2))
 
     def weights(
         self,
@@ -235,16 +204,11 @@ class MultiHeadAttention(nn.Module):
         """(B, L, H * d) to (B, H, L, d)."""
         return x.view(x.size(0), x.size(1), self.heads, self.head_width).transpose(1, 2)
 
-    def _join(self, x: Tensor) -> Tensor:
-        """(B, H, L, d) to (B, L, H * d)."""
-        x = x.transpose(1, 2)
-        return x.reshape(x.size(0), x.size(1), self.heads * self.head_width)
-
 
 def stack(*tensors: Tensor) -> tuple[Product, Tensor | None]:
     """Return three dense layers as one, of their weights, and of their biases if they have any."""
     biases = tensors[3:]
-    return Product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None
+    return build_product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None
 
 
 LEAST_ROOM = 16
@@ -260,20 +224,17 @@ class TransformerMemory(Memory):
     mask: Tensor  # the same in numbers, -inf at padding and else 0
 
 
+@dataclass
 class Cache:
     """Keys and values of written tokens, with room behind them for later ones.
 
     A state ignores all that is behind its end. So the first write past the end is in place, and
     later writers copy.
-
-    Args:
-        keys: (B, H, room, d).
-        values: (B, H, room, d).
-        written: positions of the room that hold something.
     """
 
-    def __init__(self, keys: Tensor, values: Tensor, written: int) -> None:
-        self.keys, self.values, self.written = keys, values, written
+    keys: Tensor  # (B, H, room, d)
+    values: Tensor  # (B, H, room, d)
+    written: int  # positions of the room that hold something
 
     def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
         """Append keys and values, (B, H, n, d) each, at ``end``."""

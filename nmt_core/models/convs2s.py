@@ -7,6 +7,7 @@ and sums are scaled, so that activations keep their variance; van der Goten's va
 without projections.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,8 +18,8 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
-from nmt_core.models.embedding import OutputLayer, embedding, tie, word_table
-from nmt_core.models.layers import Dense, Derived, Dropout, Product, is_search
+from nmt_core.models.embedding import Embedding, OutputLayer, tie, word_table
+from nmt_core.models.layers import Dense, Derived, Dropout, Product, build_product, is_search
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
@@ -62,7 +63,7 @@ class WeightNormLinear(nn.Linear):
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         """Return length * direction . x + bias."""
         if is_search(self):
-            return self._product.of(self.weight, self.length).add(self.bias, x)
+            return self._product.of(self.weight, self.length)(x, self.bias)
         return torch.addcmul(
             self.bias, F.linear(x, self.weight), self.length / self.weight.norm(dim=1)
         )
@@ -70,7 +71,7 @@ class WeightNormLinear(nn.Linear):
 
 def build_normalized(weight: Float[Tensor, "O I"], length: Float[Tensor, " O"]) -> Product:
     """Return the product with weights of the given lengths."""
-    return Product(weight * (length / weight.norm(dim=1))[:, None])
+    return build_product(weight * (length / weight.norm(dim=1))[:, None])
 
 
 def build_dense(
@@ -78,11 +79,7 @@ def build_dense(
 ) -> nn.Linear:
     """Return a dense layer that keeps the variance of its input (section 3.5).
 
-    Args:
-        config: of what blocks, and how much dropout leaves of the inputs.
-        inputs: features that come in.
-        outputs: features that go out.
-        gated: whether a gated linear unit follows, which leaves a quarter of the variance.
+    A gated linear unit behind it leaves a quarter of the variance.
     """
     variance = (4 if gated else 1) * (1 - config.dropout)
     deviation = (variance / inputs) ** 0.5
@@ -94,7 +91,7 @@ def build_dense(
     return layer
 
 
-class GatedConvolution(nn.Module):
+class _GatedConvolution(nn.Module):
     """A convolution over time and a gated linear unit, after dropout where blocks are published.
 
     A product of all taps at once: in bfloat16 on a CPU it takes three quarters of the time of
@@ -169,21 +166,6 @@ def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
     return context.view(rows, length, width), weights.view(rows, length, -1)
 
 
-class PublishedAttention(nn.Module):
-    """Attention from the convolution and the last word, between projections (3.3)."""
-
-    def __init__(self, config: ConvS2SConfig) -> None:
-        super().__init__()
-        hidden = config.hidden_width or config.width
-        self.query = build_dense(config, hidden, config.width)
-        self.output = build_dense(config, config.width, hidden)
-
-    def forward(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
-        """Return ``y`` plus the context."""
-        found, weights = attend((self.query(y) + words) * HALF, memory)
-        return (self.output(found) + y) * HALF, weights
-
-
 def add(
     norm: NormalizedSum | None,
     x: Float[Tensor, "R T D"],
@@ -199,7 +181,7 @@ class ConvolutionEncoderLayer(nn.Module):
 
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
-        self.convolution = GatedConvolution(config)
+        self.convolution = _GatedConvolution(config)
         self.sum = None if config.block == "published" else NormalizedSum(config)
         before = config.kernel - 1
         self.after = before // 2 if config.encoder_padding == "symmetric" else 0
@@ -219,11 +201,16 @@ class ConvolutionDecoderLayer(nn.Module):
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
         published = config.block == "published"
-        self.convolution = GatedConvolution(config)
-        self.attention = PublishedAttention(config) if published else None
+        self.convolution = _GatedConvolution(config)
+        hidden = config.hidden_width or config.width
+        self.attention = None
+        if published:
+            query = build_dense(config, hidden, config.width)
+            output = build_dense(config, config.width, hidden)
+            self.attention = nn.ModuleDict({"query": query, "output": output})
         self.sum = None if published else NormalizedSum(config)
-        self.past = config.kernel - 1, config.hidden_width or config.width
-        """Of what the convolution still sees: inputs, features."""
+        self.past = config.kernel - 1, hidden
+        """What the convolution still sees: inputs, and features of each."""
 
     def forward(
         self,
@@ -235,11 +222,16 @@ class ConvolutionDecoderLayer(nn.Module):
     ) -> tuple[Attended, Tensor]:
         """Read (R, T, hidden) after ``past``; return the same shape, and the past with it."""
         seen = torch.cat([past.to(x.dtype), x], dim=1)
-        y = self.convolution(seen)
-        look = self.attention
-        y, weights = attend(y, memory) if look is None else look(y, words, memory)
+        y, weights = self.attend(self.convolution(seen), words, memory)
         present = seen[:, seen.size(1) - self.past[0] :]
         return (add(self.sum, x, y, padding), weights), present
+
+    def attend(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
+        """Return the context of each position, to which published blocks add ``y`` (3.3)."""
+        if self.attention is None:
+            return attend(y, memory)
+        context, weights = attend((self.attention["query"](y) + words) * HALF, memory)
+        return (self.attention["output"](context) + y) * HALF, weights
 
 
 class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
@@ -263,17 +255,18 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         drop = config.dropout if self.published else 0.0
         self.drop = Dropout(drop, variational=config.variational_dropout)
         source = word_table(config, source_size, pretrained, "source")
-        self.source_embedding = embedding(config, source, scale=config.word_scale)
+        self.source_embedding = Embedding(config, source, scale=config.word_scale)
         target = word_table(config, target_size, pretrained, "target")
-        self.target_embedding = embedding(config, target, scale=config.word_scale)
+        self.target_embedding = Embedding(config, target, scale=config.word_scale)
         self.encoder_input, self.encoder_output = projections(config)
         self.decoder_input, self.decoder_output = projections(config)
         self.encoder = nn.ModuleList(
             ConvolutionEncoderLayer(config) for _ in range(config.encoder_layers)
         )
-        self.decoder = nn.ModuleList(
+        layers = nn.ModuleList(
             ConvolutionDecoderLayer(config) for _ in range(config.decoder_layers)
         )
+        self.decoder = cast("Sequence[ConvolutionDecoderLayer]", layers)
         self.output = OutputLayer(config, target_size)
         nn.init.xavier_uniform_(self.output.weight)
         if self.output.bias is not None:
@@ -305,7 +298,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def start(self, memory: ConvS2SMemory, beam_size: int = 1) -> ConvS2SState:
         rows = memory.keys.size(0) * beam_size
         return ConvS2SState(
-            tuple(memory.keys.new_zeros(rows, *layer.past) for layer in self._decoder()), position=0
+            tuple(memory.keys.new_zeros(rows, *layer.past) for layer in self.decoder), position=0
         )
 
     @override
@@ -338,9 +331,6 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
             present.append(seen)
             weights.append(looked)
         return x, tuple(present), weights
-
-    def _decoder(self) -> list[ConvolutionDecoderLayer]:
-        return cast("list[ConvolutionDecoderLayer]", list(self.decoder))
 
 
 def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:

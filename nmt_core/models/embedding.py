@@ -6,7 +6,6 @@ at first and training starts slowly.
 """
 
 import math
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,8 +17,6 @@ from nmt_core.models.layers import Dense
 from nmt_core.models.seq2seq import Pretrained
 from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.text.vocabulary import PAD
-
-SideName = Literal["source", "target"]
 
 
 def embedding_table(size: int, width: int) -> nn.Embedding:
@@ -36,7 +33,7 @@ def pretrained_table(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedd
 
 
 def word_table(
-    config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: SideName
+    config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: str
 ) -> nn.Embedding:
     """Return the vectors of one language's words, to start from.
 
@@ -45,15 +42,15 @@ def word_table(
     """
     if pretrained is None:
         return embedding_table(size, config.width)
-    weight = pretrained.source if side == "source" else pretrained.target
-    if weight.shape != (size, config.width):
+    table = pretrained[side]
+    if table.weight.shape != (size, config.width):
         raise ValueError(
-            f"the {side} vectors are {weight.size(0)} x {weight.size(1)}, but the model needs "
-            f"{size} x {config.width}; set width to the vectors' dimensions"
+            f"the {side} vectors are {table.num_embeddings} x {table.embedding_dim}, but the model "
+            f"needs {size} x {config.width}; set width to the vectors' dimensions"
         )
     if config.tie != "none":
         raise ValueError("pretrained vectors cannot be tied; set tie to 'none'")
-    return pretrained_table(weight, frozen=pretrained.frozen)
+    return table
 
 
 class OutputLayer(Dense):
@@ -105,25 +102,30 @@ def sinusoids(positions: int, width: int) -> Float[Tensor, "positions width"]:
     return signal[:, :width].float()
 
 
-class SinusoidalPositions(nn.Module):
-    """Adds sinusoids to words, for sentences of any length.
+class Positions(nn.Module):
+    """Adds sinusoids to words, for sentences of any length, or a trained vector per position.
 
-    Args:
-        width: D.
-        trained_scale: multiply the sinusoids by a trained scalar, 1 at first (gamma in van
-            der Goten 2018).
+    Learned positions past the last share its vector. Of sinusoids, a trained scale multiplies them,
+    1 at first (gamma in van der Goten 2018).
     """
 
-    table: Tensor
+    table: Tensor | nn.Embedding
 
-    def __init__(self, width: int, *, trained_scale: bool) -> None:
+    def __init__(self, config: PositionedConfig) -> None:
         super().__init__()
-        self.scale = nn.Parameter(torch.ones(())) if trained_scale else None
-        self.register_buffer("table", sinusoids(256, width), persistent=False)
+        trained = config.position_scale == "trained"
+        self.scale = nn.Parameter(torch.ones(())) if trained else None
+        if config.positions == "learned":
+            self.table = embedding_table(config.max_positions, config.width)
+        else:
+            self.register_buffer("table", sinusoids(256, config.width), persistent=False)
 
     def forward(self, words: Float[Tensor, "R T D"], first: int) -> Float[Tensor, "R T D"]:
         """Return words plus positions ``first``, ``first + 1``, and so on."""
         end = first + words.size(1)
+        if isinstance(self.table, nn.Embedding):
+            position = torch.arange(first, end, device=words.device)
+            return words + self.table(position.clamp(max=self.table.num_embeddings - 1))
         if end > len(self.table):
             with torch.inference_mode(False):  # training reads them, too
                 self.table = sinusoids(2 * end, words.size(2)).to(self.table)
@@ -131,40 +133,16 @@ class SinusoidalPositions(nn.Module):
         return words + (signal if self.scale is None else self.scale * signal)
 
 
-class LearnedPositions(nn.Module):
-    """Adds a trained vector per position; positions past the last share its vector."""
-
-    def __init__(self, width: int, positions: int) -> None:
-        super().__init__()
-        self.table = embedding_table(positions, width)
-
-    def forward(self, words: Float[Tensor, "R T D"], first: int) -> Float[Tensor, "R T D"]:
-        """Return words plus positions ``first``, ``first + 1``, and so on."""
-        position = torch.arange(first, first + words.size(1), device=words.device)
-        return words + self.table(position.clamp(max=self.table.num_embeddings - 1))
-
-
 class Embedding(nn.Module):
-    """Words of one language at their positions."""
+    """Words of one language, whose vectors are scaled, at their positions."""
 
-    def __init__(self, table: nn.Embedding, positions: nn.Module | None, *, scale: float) -> None:
+    def __init__(self, config: PositionedConfig, table: nn.Embedding, *, scale: float) -> None:
         super().__init__()
         self.table = table
-        self.positions = positions
+        self.positions = None if config.positions == "rotary" else Positions(config)
         self.scale = scale
 
     def forward(self, tokens: Int[Tensor, "R T"], first: int = 0) -> Float[Tensor, "R T D"]:
         """Return the vectors of tokens at positions ``first``, ``first + 1``, and so on."""
         words = self.table(tokens) * self.scale
         return words if self.positions is None else self.positions(words, first)
-
-
-def embedding(config: PositionedConfig, table: nn.Embedding, *, scale: float) -> Embedding:
-    """Return the embedding of one language, with positions as configured."""
-    positions: nn.Module | None = None
-    if config.positions == "learned":
-        positions = LearnedPositions(config.width, config.max_positions)
-    elif config.positions == "sinusoidal":
-        trained_scale = config.position_scale == "trained"
-        positions = SinusoidalPositions(config.width, trained_scale=trained_scale)
-    return Embedding(table, positions, scale=scale)

@@ -11,6 +11,7 @@ which leaves the mean exact. On a CPU this costs a fifth of a draw per element.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, Self, TypeVar
 
 import torch
@@ -22,8 +23,7 @@ from typing_extensions import override
 T = TypeVar("T")
 
 
-FEW_ROWS = range(3, 17)
-LARGE = 2**18
+FEW_ROWS, LARGE = range(3, 17), 2**18
 """Rows and weights that oneDNN multiplies faster than BLAS does."""
 
 
@@ -37,9 +37,6 @@ class Derived(nn.Module, Generic[T]):
 
     Autograd counts what is written to a tensor, but not what a fused optimizer writes; so all is
     forgotten, too, when the model that holds this begins to learn or to predict.
-
-    Args:
-        compute: from the weights, as many as :meth:`of` is given.
     """
 
     def __init__(self, compute: Callable[..., T]) -> None:
@@ -71,25 +68,27 @@ def is_search(module: nn.Module) -> bool:
     return not (module.training or torch.is_grad_enabled())
 
 
-class Product:
-    """Multiplies by weights that do not change."""
+Product = Callable[[Tensor, Tensor | None], Tensor]
+"""The product of some rows by weights that do not change, with a bias added."""
 
-    def __init__(self, weight: Float[Tensor, "O I"]) -> None:
-        self.weight = weight.t().contiguous().t()
-        packable = weight.dtype == torch.float32 and weight.numel() >= LARGE
-        self.packed: Tensor | None = None
-        if packable and weight.device.type == "cpu" and torch.backends.mkldnn.enabled:
-            self.packed = PACK(weight.detach(), FEW_ROWS[-1])
 
-    def add(
-        self, bias: Float[Tensor, " O"] | None, x: Float[Tensor, "*N I"]
-    ) -> Float[Tensor, "*N O"]:
-        """Return the product, with the bias added."""
-        few = self.packed is not None and x.numel() // x.size(-1) in FEW_ROWS
-        if few and not torch.is_autocast_enabled("cpu"):
-            product: Tensor = MULTIPLY_PACKED(x, self.packed, bias, "none", [], "")
-            return product
-        return F.linear(x, self.weight, bias)
+def build_product(weight: Float[Tensor, "O I"]) -> Product:
+    """Return the product by these weights, laid out to be read in order."""
+    packable = weight.dtype == torch.float32 and weight.numel() >= LARGE
+    packed = None
+    if packable and weight.device.type == "cpu" and torch.backends.mkldnn.enabled:
+        packed = PACK(weight.detach(), FEW_ROWS[-1])
+    return partial(_multiply, weight.t().contiguous().t(), packed)
+
+
+def _multiply(
+    weight: Tensor, packed: Tensor | None, x: Float[Tensor, "*N I"], bias: Tensor | None
+) -> Float[Tensor, "*N O"]:
+    few = packed is not None and x.numel() // x.size(-1) in FEW_ROWS
+    if few and not torch.is_autocast_enabled("cpu"):
+        product: Tensor = MULTIPLY_PACKED(x, packed, bias, "none", [], "")
+        return product
+    return F.linear(x, weight, bias)
 
 
 class Dense(nn.Linear):
@@ -97,13 +96,13 @@ class Dense(nn.Linear):
 
     def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
         super().__init__(inputs, outputs, bias=bias)
-        self._product = Derived(Product)
+        self._product = Derived(build_product)
 
     @override
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         """Return the product, with the bias added."""
         if is_search(self):
-            return self._product.of(self.weight).add(self.bias, x)
+            return self._product.of(self.weight)(x, self.bias)
         return F.linear(x, self.weight, self.bias)
 
 
@@ -125,18 +124,16 @@ def dropout(
         x: any tensor; if ``variational`` or ``whole_batch``, (B, T, D).
         probability: of an element being dropped.
         training: nothing is dropped otherwise.
-        variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016;
-            ``noise_shape=[B, 1, E]`` in van der Goten 2018), not one per position.
-        whole_batch: draw one mask for all positions of all sentences (``noise_shape=[1, E]`` of
-            [B * T, E] there).
+        variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016), not
+            one per position.
+        whole_batch: draw one mask for all positions of all sentences (van der Goten 2018).
     """
     if not training or probability == 0:
         return x
     level = min(max(round(probability * _LEVELS), 1), _LEVELS - 1)
-    if whole_batch:
-        shape: tuple[int, ...] = (1, 1, x.size(2))
-    else:
-        shape = (x.size(0), 1, x.size(2)) if variational else x.shape
+    shape: tuple[int, ...] = x.shape
+    if whole_batch or variational:
+        shape = (1 if whole_batch else x.size(0), 1, x.size(2))
     keep = _keep(shape, level, x.device).to(x.dtype)
     return x * keep.mul_(_LEVELS / (_LEVELS - level))
 

@@ -63,12 +63,7 @@ class RecurrentLayer(nn.Module):
     """A layer of LSTM (Hochreiter and Schmidhuber 1997; Gers et al. 2000) or other cells.
 
     They are GRU (Cho et al. 2014), and ``tanh`` (Elman 1990), in which h = tanh(W x + U h + b).
-
-    Args:
-        cell: which of them.
-        inputs: features that come in.
-        width: features that go out, C; two directions share them evenly.
-        bidirectional: read from both ends.
+    Two directions share the features that go out evenly.
     """
 
     def __init__(
@@ -110,13 +105,7 @@ class RecurrentStep(nn.Module):
     """One position of a layer like :class:`RecurrentLayer`, with input feeding.
 
     What does not wait for the step before is computed for all positions at once, by
-    :meth:`prepare`.
-
-    Args:
-        cell: which equations.
-        inputs: features that come in.
-        fed: features that are only known when the step is made; 0 for none.
-        width: features that go out, C.
+    :meth:`prepare`; ``fed`` features are only known when the step is made.
     """
 
     def __init__(self, cell: CellKind, inputs: int, fed: int, width: int) -> None:

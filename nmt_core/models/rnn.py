@@ -35,8 +35,8 @@ class RnnMemory(Memory):
     """The encoded source; without attention, only its first states are used."""
 
     first: tuple[CellState, ...]  # per decoder layer
-    keys: Tensor | None  # (B, S, C), None without attention
-    values: Tensor | None  # (B, S, C), None without attention
+    keys: Tensor  # (B, S, C)
+    values: Tensor  # (B, S, C)
     blocked: Tensor  # (B, 1, S), True at padding
 
 
@@ -94,7 +94,7 @@ def reverse_sequences(
     return x.gather(1, order[:, :, None].expand_as(x))
 
 
-class Bridge(nn.Module):
+class _Bridge(nn.Module):
     """Makes a decoder layer's first state of an encoder layer's last."""
 
     def __init__(self, config: RnnConfig) -> None:
@@ -131,7 +131,7 @@ class Attention(nn.Module):
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
     ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
         """Return the context of every query, and its weights; all zeros where all is padding."""
-        keys, values = cast("Tensor", memory.keys), cast("Tensor", memory.values)
+        keys, values = memory.keys, memory.values
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
         query = self.query(queries).reshape(keys.size(0), -1, keys.size(2))
@@ -151,7 +151,7 @@ class Attention(nn.Module):
         return self.score((query[:, :, None] + keys[:, None]).tanh()).squeeze(3)
 
 
-class WholeDecoder(nn.Module):
+class _WholeDecoder(nn.Module):
     """Reads all positions at once, layer by layer, then looks at the source from all of them."""
 
     def __init__(self, config: RnnConfig, attention: Attention | None) -> None:
@@ -178,7 +178,7 @@ class WholeDecoder(nn.Module):
         return vectors, weights, RnnState(tuple(layers), vectors[:, -1])
 
 
-class SteppedDecoder(nn.Module):
+class _SteppedDecoder(nn.Module):
     """Decodes position by position, since each needs the attention of the one before."""
 
     def __init__(self, config: RnnConfig, attention: Attention) -> None:
@@ -255,7 +255,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self.scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
         self.encoder = Encoder(config)
-        self.bridges = nn.ModuleList(Bridge(config) for _ in range(config.decoder_layers))
+        self.bridges = nn.ModuleList(_Bridge(config) for _ in range(config.decoder_layers))
         self.decoder = build_decoder(config)
         self.readout = build_linear(config.hidden_width, config.width)
         self.output = OutputLayer(config, target_size)
@@ -273,11 +273,9 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
             tuple(part.to(words.dtype) for part in bridge(end))
             for bridge, end in zip(self.bridges, ends, strict=False)
         )
-        blocked = source_padding[:, None]
-        if self.decoder.attention is None:
-            return RnnMemory(first, None, None, blocked)
-        keys = self.decoder.attention.key(values)
-        return RnnMemory(first, keys, values.to(keys.dtype), blocked)
+        attention = self.decoder.attention
+        keys = values if attention is None else attention.key(values)
+        return RnnMemory(first, keys, values.to(keys.dtype), source_padding[:, None])
 
     @override
     def start(self, memory: RnnMemory, beam_size: int = 1) -> RnnState:
@@ -306,16 +304,16 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)
 
 
-def build_decoder(config: RnnConfig) -> WholeDecoder | SteppedDecoder:
+def build_decoder(config: RnnConfig) -> _WholeDecoder | _SteppedDecoder:
     """Return the fastest decoder of the configured shape."""
     if config.attention == "none":
-        return WholeDecoder(config, None)
+        return _WholeDecoder(config, None)
     attention = Attention(
         config.attention, config.hidden_width, scaled=config.trained_attention_scale
     )
     if config.attention == "additive" or config.input_feeding:
-        return SteppedDecoder(config, attention)
-    return WholeDecoder(config, attention)
+        return _SteppedDecoder(config, attention)
+    return _WholeDecoder(config, attention)
 
 
 def layer_inputs(config: RnnConfig, layers: int) -> list[int]:

@@ -12,8 +12,8 @@ Padding masks are boolean and True where a position is padding.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import torch
@@ -22,6 +22,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from nmt_core.text.vocabulary import BOS
+
+Pretrained = Mapping[str, nn.Embedding]
+"""The vectors of the words of each side, that a model starts from."""
 
 MemoryT = TypeVar("MemoryT", bound="Memory")
 StateT = TypeVar("StateT", bound="State")
@@ -88,15 +91,6 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, tuple):
         return tuple(_map(item, change) for item in value)
     return value
-
-
-@dataclass(frozen=True)
-class Pretrained:
-    """Vectors that a model starts from."""
-
-    source: Tensor  # (source vocabulary, D)
-    target: Tensor  # (target vocabulary, D)
-    frozen: bool  # whether they stay as they are
 
 
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):

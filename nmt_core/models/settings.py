@@ -5,7 +5,6 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
-from typing_extensions import override
 
 from nmt_core.base import config
 from nmt_core.base.config import Config, OpenUnion
@@ -40,11 +39,6 @@ class Seq2SeqConfig(Config):
     source_start: bool = False
     """Begin the source with the token that the target begins with, beside the end that both have
     (START in van der Goten 2018)."""
-
-    @property
-    def normalizes_batches(self) -> bool:
-        """Tells whether training normalises by the statistics of whole batches."""
-        return False
 
 
 class PositionedConfig(Seq2SeqConfig):
@@ -130,6 +124,11 @@ class TransformerConfig(PositionedConfig):
         """The features of one head, d."""
         return self.head_width or self.width // self.heads
 
+    @property
+    def rotary_width(self) -> int | None:
+        """The features of each head that positions rotate; None if they rotate none."""
+        return self.features_per_head if self.positions == "rotary" else None
+
 
 class EncoderConfig(Config):
     """The shape of pre-norm Transformer layers over one text, as models without a target use them.
@@ -211,11 +210,6 @@ class ConvS2SConfig(PositionedConfig):
                 f"'article' layers are as wide as words: choose null"
             )
         return self
-
-    @property
-    @override
-    def normalizes_batches(self) -> bool:
-        return self.block == "article"
 
 
 class RnnConfig(Seq2SeqConfig):

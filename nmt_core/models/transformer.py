@@ -5,7 +5,7 @@ languages and the output (Press and Wolf 2017), for which they must share a voca
 van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum after every residual.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -23,27 +23,15 @@ from nmt_core.models.attention import (
     Rotation,
     TransformerMemory,
     TransformerState,
-    compute_next_rotation,
+    compute_rotation,
 )
-from nmt_core.models.embedding import (
-    OutputLayer,
-    embedding,
-    tie,
-    word_table,
-)
+from nmt_core.models.embedding import Embedding, OutputLayer, tie, word_table
 from nmt_core.models.layers import Dense, Dropout
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 
 
-def build_activation(config: TransformerConfig) -> Callable[[Tensor], Tensor]:
-    """Return the activation of dense blocks."""
-    if config.activation == "leaky_relu":
-        return partial(F.leaky_relu, negative_slope=config.negative_slope)
-    return F.relu if config.activation == "relu" else F.gelu
-
-
-class Sublayer(nn.Module):
+class _Sublayer(nn.Module):
     """A residual connection with its normalisation and dropout.
 
     The one place where the three meet: ``after(x + dropout(block(before(x))))``.
@@ -56,27 +44,37 @@ class Sublayer(nn.Module):
         before = config.norm == "pre" or (config.norm == "article" and first)
         self.before = build_layer_norm(config) if before else nn.Identity()
         self.after = nn.Identity() if config.norm == "pre" else build_layer_norm(config)
-        self.drop = build_dropout(config, dense=dense)
+        # dense blocks may have masks of their own
+        whole_batch = dense and config.dense_dropout_masks == "batch"
+        self.drop = Dropout(
+            config.dropout, variational=config.variational_dropout, whole_batch=whole_batch
+        )
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``x`` plus the output of ``block``."""
         return self.add(x, block(self.before(x)))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """Add the output of a block to ``x`` and normalise: the second half of the above."""
+        """Add the output of a block to ``x``, and normalise."""
         return self.after(x + self.drop(y))
 
 
-class FeedForward(nn.Module):
+class _FeedForward(nn.Module):
     """Two dense layers, the same at every position (section 3.3)."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.inner = Dense(config.width, config.feed_forward_width)
         self.outer = Dense(config.feed_forward_width, config.width)
-        self.activate = build_activation(config)
+        leaky = partial(F.leaky_relu, negative_slope=config.negative_slope)
+        activations: Mapping[str, Callable[[Tensor], Tensor]]
+        activations = {"relu": F.relu, "gelu": F.gelu, "leaky_relu": leaky}
+        self.activate = activations[config.activation]
         self.activate_output = config.activate_output
-        self.drop = build_dropout(config, dense=True)
+        whole_batch = config.dense_dropout_masks == "batch"
+        self.drop = Dropout(
+            config.dropout, variational=config.variational_dropout, whole_batch=whole_batch
+        )
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
         """Transform every position by itself."""
@@ -90,18 +88,16 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = build_attention(config)
-        self.feed_forward = FeedForward(config)
-        self.attend = Sublayer(config, first=True)
-        self.transform = Sublayer(config, dense=True)
+        self.feed_forward = _FeedForward(config)
+        self.attend = _Sublayer(config, first=True)
+        self.transform = _Sublayer(config, dense=True)
 
     def forward(self, x: Tensor, blocked: Tensor, rotation: Rotation | None) -> Tensor:
         """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
-
-        def attend(y: Tensor) -> Tensor:
-            key_value = self.attention.project(y, rotation)
-            return self.attention(y, key_value, blocked, rotation=rotation)
-
-        return self.transform(self.attend(x, attend), self.feed_forward)
+        y = self.attend.before(x)
+        key_value = self.attention.project(y, rotation)
+        x = self.attend.add(x, self.attention(y, key_value, blocked, rotation=rotation))
+        return self.transform(x, self.feed_forward)
 
     def go_on(
         self,
@@ -126,18 +122,18 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention = build_attention(config)
         self.cross_attention = build_attention(config)
-        self.feed_forward = FeedForward(config)
-        self.attend_self = Sublayer(config, first=True)
-        self.attend_source = Sublayer(config)
-        self.transform = Sublayer(config, dense=True)
+        self.feed_forward = _FeedForward(config)
+        self.attend_self = _Sublayer(config, first=True)
+        self.attend_source = _Sublayer(config)
+        self.transform = _Sublayer(config, dense=True)
 
     def forward(
         self, x: Tensor, source: KeyValue, blocked: Tensor, rotation: Rotation | None
     ) -> tuple[Tensor, KeyValue]:
         """Read the whole target, (B, T, D); return the same shape, and its keys and values."""
         x, key_value = self.look_back(x, rotation)
-        x = self.attend_source(x, lambda y: self.cross_attention(y, source, blocked))
-        return self.transform(x, self.feed_forward), key_value
+        y = self.cross_attention(self.attend_source.before(x), source, blocked)
+        return self.transform(self.attend_source.add(x, y), self.feed_forward), key_value
 
     def look_back(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, KeyValue]:
         """Attend to the target so far; the first half of :meth:`forward`."""
@@ -162,7 +158,8 @@ class DecoderLayer(nn.Module):
         cache = past.extended(end, keys, values)
         present = cache.first(end + keys.size(2))
         x = self.attend_self.add(x, self.self_attention.look_from(query, present, mask))
-        y = self.cross_attention.look(self.attend_source.before(x), source, source_mask)
+        query = self.cross_attention.project_queries(self.attend_source.before(x))
+        y = self.cross_attention.look_from(query, source, source_mask)
         return self.transform(self.attend_source.add(x, y), self.feed_forward), cache
 
 
@@ -184,19 +181,20 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         super().__init__()
         scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
-        self.rotary_width = find_rotary_width(config)
+        self.rotary_width = config.rotary_width
         source = word_table(config, source_size, pretrained, "source")
-        self.source_embedding = embedding(config, source, scale=scale)
+        self.source_embedding = Embedding(config, source, scale=scale)
         target = word_table(config, target_size, pretrained, "target")
-        self.target_embedding = embedding(config, target, scale=scale)
+        self.target_embedding = Embedding(config, target, scale=scale)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.decoder = cast("Sequence[DecoderLayer]", layers)
         self.encoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.decoder_norm = build_layer_norm(config) if config.norm == "pre" else nn.Identity()
         self.output = OutputLayer(config, target_size)
         drop = config.dropout if config.embedding_dropout is None else config.embedding_dropout
         self.drop = Dropout(drop, variational=config.variational_dropout)
-        for module in [*self.encoder.modules(), *self.decoder.modules(), self.output]:
+        for module in [*self.encoder.modules(), *layers.modules(), self.output]:
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
@@ -210,11 +208,11 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         source, source_padding = self.begin_source(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self.drop(self.source_embedding(source))
-        rotation = compute_next_rotation(x, self.rotary_width)
+        rotation = compute_rotation(x, self.rotary_width)
         for layer in self.encoder:
             x = layer(x, blocked, rotation)
         memory = self.encoder_norm(x)
-        layers = tuple(layer.cross_attention.project(memory) for layer in self._decoder())
+        layers = tuple(layer.cross_attention.project(memory) for layer in self.decoder)
         mask = torch.zeros(blocked.shape, dtype=x.dtype, device=x.device)
         return TransformerMemory(layers, blocked, mask.masked_fill_(blocked, -torch.inf))
 
@@ -238,7 +236,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> tuple[Tensor, TransformerState]:
         """Read a whole target."""
         caches = []
-        rotation = compute_next_rotation(x, self.rotary_width)
+        rotation = compute_rotation(x, self.rotary_width)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
             x, (keys, values) = layer(x, source, memory.blocked, rotation)
             caches.append(Cache(keys, values, x.size(1)))
@@ -253,10 +251,10 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
         mask = make_descent_mask(state, x, hypotheses)
-        rotation = compute_next_rotation(x, self.rotary_width, state.position, hypotheses)
+        rotation = compute_rotation(x, self.rotary_width, state.position, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
-        for layer, source, cache in zip(self._decoder(), memory.layers, state.layers, strict=True):
+        for layer, source, cache in zip(self.decoder, memory.layers, state.layers, strict=True):
             x, after = layer.step(x, source, memory.mask, cache, state.end, mask, rotation)
             caches.append(after)
         if mask is not None:
@@ -270,8 +268,8 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     ) -> Float[Tensor, "B T S"]:
         """See the contract; the last decoder layer but one aligns best, where there are two."""
         x = self.drop(self.target_embedding(tokens))
-        rotation = compute_next_rotation(x, self.rotary_width)
-        for layer, source in zip(self._decoder(), memory.layers, strict=True):
+        rotation = compute_rotation(x, self.rotary_width)
+        for layer, source in zip(self.decoder, memory.layers, strict=True):
             if layer is self.aligning:
                 break
             x, _ = layer(x, source, memory.blocked, rotation)
@@ -283,16 +281,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     @property
     def aligning(self) -> DecoderLayer:
         """The layer whose attention is reported."""
-        return self._decoder()[max(0, len(self.decoder) - 2)]
-
-    def _decoder(self) -> list[DecoderLayer]:
-        return cast("list[DecoderLayer]", list(self.decoder))
-
-
-def build_dropout(config: TransformerConfig, *, dense: bool) -> Dropout:
-    """Return the dropout of a sub-layer, of which dense blocks may have masks of their own."""
-    whole_batch = dense and config.dense_dropout_masks == "batch"
-    return Dropout(config.dropout, variational=config.variational_dropout, whole_batch=whole_batch)
+        return self.decoder[max(0, len(self.decoder) - 2)]
 
 
 def build_attention(config: TransformerConfig) -> MultiHeadAttention:
@@ -307,11 +296,6 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
     )
 
 
-def find_rotary_width(config: TransformerConfig) -> int | None:
-    """Return how many features of each head positions rotate; None if they rotate none."""
-    return config.features_per_head if config.positions == "rotary" else None
-
-
 def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
     """Return a normalisation over features, with or without a trained scale."""
     norm = nn.LayerNorm(config.width)
@@ -324,13 +308,8 @@ def make_descent_mask(
 ) -> Float[Tensor, "B 1 M end+M"] | None:
     """Mask the hypotheses' next positions: they see their own ancestors and themselves.
 
-    Args:
-        state: what was read.
-        x: what is read next; its M = T * K positions of a sentence are in the order of writing.
-        hypotheses: of every sentence, K.
-
-    Returns:
-        0 where they may look and -inf elsewhere; None if they may look everywhere.
+    The M = T * K positions of a sentence are in the order of writing. The mask is 0 where they may
+    look and -inf elsewhere; None if they may look everywhere.
     """
     rows, length, _ = x.shape
     if hypotheses == length == 1 and state.mask is None:

@@ -42,11 +42,7 @@ def compare_shapes(build: Callable[[], nn.Module], stored: Shapes) -> str:
     """Say how stored tensors differ from those of the model that ``build`` makes; empty if not.
 
     The model is built without memory for its weights, so settings that ask for more than was
-    stored cost nothing.
-
-    Args:
-        build: makes the model.
-        stored: the shape of each stored tensor, by the name that :func:`own_tensors` gives it.
+    stored cost nothing. Stored shapes have the names that :func:`own_tensors` gives.
     """
     with torch.device("meta"), _Unfilled():
         wanted = _shapes(own_tensors(build()))

@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -181,19 +182,15 @@ class CheckpointStore:
         What lies beyond the step stays: another process may train the same, and be ahead.
         """
         kept = [name for name in self._names() if 0 <= _step_of(name) <= step][: self.keep]
-        bests = {f"best-{best:08d}" for name in kept if (best := self._best_of(name)) is not None}
+        bests = set()
+        for name in kept:
+            with suppress(BundleError):  # a damaged one
+                bests.add(f"best-{self._record(name)['best'] or 0:08d}")
         present = {path.stem for path in self.folder.iterdir() if path.suffix != ".part"}
         outdated = {name for name in present if 0 <= _step_of(name) <= step} - {*kept, *bests}
         for name in sorted(outdated, reverse=True):  # a checkpoint before the best that it names
             self._remove(name)
         files.sweep(self.folder)
-
-    def _best_of(self, name: str) -> int | None:
-        """Return the step of the best model that a checkpoint names, if it can be read."""
-        try:
-            return self._record(name)["best"]
-        except BundleError:
-            return None
 
     def _remove(self, name: str) -> None:
         # the JSON file goes first: without it the tensors do not count
@@ -266,7 +263,11 @@ def prolong(
         BundleError: if the disk refuses.
     """
     passes = partial(is_passed, budget=budget, validate_every=validate_every)
-    found = ((other, at) for other in others if (at := find_newest(other, passes)))
+    found: list[tuple[CheckpointStore, Checkpoint]] = []
+    for other in others:
+        with suppress(BundleError):  # those that would do are damaged
+            if passed := other.newest(passes):
+                found.append((other, passed))
     farthest = max(found, key=lambda pair: pair[1].progress["step"], default=None)
     if farthest is None:
         return None
@@ -286,13 +287,3 @@ def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int)
     progress = config.build(Progress, values, at="progress")
     regular = all(point.step % validate_every == 0 for point in progress.history)
     return (regular or budget.seconds is not None) and not progress.has_spent(budget)
-
-
-def find_newest(
-    store: CheckpointStore, suits: Callable[[Mapping[str, Any]], bool]
-) -> Checkpoint | None:
-    """Return the newest checkpoint that suits; None, too, where those that would are damaged."""
-    try:
-        return store.newest(suits)
-    except BundleError:
-        return None

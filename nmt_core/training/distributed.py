@@ -59,17 +59,12 @@ def measures_batches(model: nn.Module) -> bool:
 
 @dataclass(frozen=True)
 class World:
-    """The processes of a training, as one of them sees it; alone, none of this costs anything.
-
-    Attributes:
-        rank: number of this process; the first is 0.
-        size: how many there are.
-        timeout_seconds: how long they wait for each other.
-    """
+    """The processes of a training, as one of them sees it; alone, none of this costs anything."""
 
     rank: int = 0
     size: int = 1
     timeout_seconds: float = 300.0
+    """How long they wait for each other."""
 
     @property
     def is_main(self) -> bool:
@@ -94,7 +89,8 @@ class World:
         if self.size > 1 and measures_batches(model):
             raise ConfigError(
                 f"this model normalises by the statistics of whole batches, of which each of "
-                f"{self.size} processes or passes sees a share; train it by one process in one pass"
+                f"{self.size} processes or passes sees a share; set train.compute.processes and "
+                f"train.compute.accumulate to 1"
             )
 
     def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:

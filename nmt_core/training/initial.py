@@ -27,17 +27,6 @@ from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.settings import ModelPart
 
-FREE = frozenset(
-    (
-        "dropout",
-        "attention_dropout",
-        "embedding_dropout",
-        "variational_dropout",
-        "dense_dropout_masks",
-    )
-)
-"""Settings of a model that may differ from those of the one it starts from."""
-
 LAYER_SETTINGS: Mapping[ModelPart, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
 """Settings that count only where their part is taken."""
 
@@ -122,7 +111,11 @@ def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[
             f"a model of architecture {new['architecture']} cannot start from one of "
             f"{old['architecture']}; choose MODEL={old['architecture']}, or another initial model"
         )
-    differing = [name for name in new if name not in FREE | of_others and new[name] != old[name]]
+    differing = [
+        name
+        for name in new
+        if new[name] != old[name] and name not in of_others and "dropout" not in name
+    ]
     if differing:
         as_there = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
         raise ConfigError(f"train.model is not the initial model's; set {as_there}")
@@ -167,7 +160,6 @@ def average_with(
 
     It becomes ``share * initial + (1 - share) * trained``. What did not start from the initial
     model stays as it is.
-
     """
     for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
         if weight.is_floating_point():  # others count batches

@@ -5,10 +5,9 @@ not padding, V target vocabulary, B sentences, M drawn words, D model width.
 """
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -66,18 +65,12 @@ def read_targets(
     return hidden, batch.target_output.flatten().index_select(0, batch.target_places)
 
 
-class Predicted(NamedTuple):
-    """How well target tokens are predicted from those before them, ends of sentences included."""
-
-    cross_entropy: float
-    """Plain, per token, in nats."""
-    accuracy: float
-    """Share of tokens that no other was likelier than, in percent."""
-
-
 @torch.inference_mode()
-def measure_predictions(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> Predicted:
-    """Return how well a model predicts the targets of all batches; zeros if there is none."""
+def measure_predictions(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> tuple[float, float]:
+    """Return the cross entropy per target token in nats, and the accuracy in percent.
+
+    Ends of sentences count as tokens. Both are 0 if there is no batch.
+    """
     total, right, tokens = 0.0, 0, 0
     for batch in batches:
         hidden, target = read_targets(model, batch)
@@ -86,7 +79,7 @@ def measure_predictions(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> P
         total += plain.sum().item()
         right += int((logits.argmax(dim=1) == target).sum())
         tokens += batch.target_tokens
-    return Predicted(total / max(1, tokens), 100 * right / max(1, tokens))
+    return total / max(1, tokens), 100 * right / max(1, tokens)
 
 
 def compute_token_weights(
@@ -153,21 +146,21 @@ def replace_with_predictions(
         return batch
     tokens = batch.target_input
     own = (torch.rand(tokens.shape, device=tokens.device) < probability) & (tokens != PAD)
-    with _evaluation(model), torch.no_grad():
-        read = list(tokens.unbind(dim=1))
-        memory = model.encode(batch.source, batch.source_padding)
-        state = model.start(memory)
-        for position in range(1, 1 + _last(own)):
-            hidden, state = model.decode(read[position - 1][:, None], memory, state)
-            rows = own[:, position].nonzero().squeeze(1)
-            words = _choose(model.log_probs(hidden[rows, 0]), config.choose)
-            read[position] = read[position].index_copy(0, rows, words)
+    last = int((own.any(dim=0) * torch.arange(own.size(1), device=own.device)).max())
+    read, training = list(tokens.unbind(dim=1)), model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            memory = model.encode(batch.source, batch.source_padding)
+            state = model.start(memory)
+            for position in range(1, 1 + last):
+                hidden, state = model.decode(read[position - 1][:, None], memory, state)
+                rows = own[:, position].nonzero().squeeze(1)
+                words = _choose(model.log_probs(hidden[rows, 0]), config.choose)
+                read[position] = read[position].index_copy(0, rows, words)
+    finally:
+        model.train(training)
     return replace(batch, target_input=torch.stack(read, dim=1))
-
-
-def _last(own: Tensor) -> int:
-    """Return the last position at which any row reads an own word, or 0."""
-    return int((own.any(dim=0) * torch.arange(own.size(1), device=own.device)).max())
 
 
 def _choose(
@@ -180,17 +173,6 @@ def _choose(
     if choose == "best" or not len(log_probs):
         return log_probs.argmax(dim=1)
     return torch.multinomial(log_probs.softmax(dim=1), 1).squeeze(1)
-
-
-@contextmanager
-def _evaluation(model: Seq2Seq[Any, Any]) -> Iterator[None]:
-    """Put the model into evaluation mode for a while."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)
 
 
 @functools.lru_cache(maxsize=4)
@@ -210,38 +192,32 @@ def compute_inclusion(words: int, expected: int) -> np.ndarray:
     return np.minimum(1.0, factor[sure] * share)
 
 
-@dataclass(frozen=True)
-class SampledSoftmax:
-    """Sampled softmax of one batch, for large vocabularies in training (Jean et al. 2015).
+def estimate_losses(
+    model: Seq2Seq[Any, Any],
+    hidden: Float[Tensor, "N D"],
+    target: Int[Tensor, " N"],
+    *,
+    words: int,
+    seed: int,
+    step: int,
+) -> Float[Tensor, " N"]:
+    """Return an estimate of every token's cross entropy, in nats, for large vocabularies.
 
-    The sum over all words is estimated from the right word and others that the whole batch shares.
-    Each word is drawn or not by itself, with probability q, and a drawn one counts for 1 / q: the
-    estimate of the sum is unbiased; if all words are drawn, the loss is the full one.
-
-    Attributes:
-        expected: words to draw, on average.
-        seed: of the training.
-        step: of the training; draws are a function of the two.
+    This is sampled softmax (Jean et al. 2015): the sum over all words is estimated from the right
+    word and others, ``words`` on average, that the whole batch shares. Each word is drawn or not by
+    itself, with probability q, and a drawn one counts for 1 / q, so the estimate of the sum is
+    unbiased. If all words are drawn, the loss is the full one.
     """
-
-    expected: int
-    seed: int
-    step: int
-
-    def __call__(
-        self, model: Seq2Seq[Any, Any], hidden: Float[Tensor, "N D"], target: Int[Tensor, " N"]
-    ) -> Float[Tensor, " N"]:
-        """Return an estimate of every token's cross entropy, in nats."""
-        words = model.project(hidden[:1]).size(-1)
-        probabilities = compute_inclusion(words, self.expected)
-        draws = make_generator(self.seed, "sampled softmax", self.step).random(words)
-        drawn = (draws < probabilities).nonzero()[0]
-        return sampled_cross_entropy(
-            functools.partial(model.project, hidden),
-            target,
-            torch.from_numpy(drawn).to(target.device),
-            torch.from_numpy(np.log(probabilities[drawn])).to(target.device),
-        )
+    vocabulary = model.project(hidden[:1]).size(-1)
+    probabilities = compute_inclusion(vocabulary, words)
+    draws = make_generator(seed, "sampled softmax", step).random(vocabulary)
+    drawn = (draws < probabilities).nonzero()[0]
+    return sampled_cross_entropy(
+        functools.partial(model.project, hidden),
+        target,
+        torch.from_numpy(drawn).to(target.device),
+        torch.from_numpy(np.log(probabilities[drawn])).to(target.device),
+    )
 
 
 def sampled_cross_entropy(
@@ -252,11 +228,8 @@ def sampled_cross_entropy(
 ) -> Float[Tensor, " N"]:
     """Return an estimate of every token's cross entropy, in nats.
 
-    Args:
-        project: returns the logits of given words at all N positions.
-        target: the word that is right at each position; drawn or not, it counts once.
-        drawn: the others, each once.
-        log_probability: logarithm of each one's probability of having been drawn.
+    ``project`` returns the logits of given words at all N positions. The right word of a position
+    counts once, whether it was drawn or not; ``log_probability`` is that of each drawn word.
     """
     words, place = torch.cat([drawn, target]).unique(return_inverse=True)
     place_of_drawn, right = place[: len(drawn)], place[len(drawn) :, None]

@@ -5,10 +5,11 @@ The loop (``trainer.py``) knows no more of a kind of model.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NamedTuple
+from itertools import islice
+from typing import Any, ClassVar, Generic
 
 from torch import Tensor, nn
 from typing_extensions import override
@@ -19,9 +20,8 @@ from nmt_core.data.batch import Batch, BatchT, Position, Share, TrainingBatches
 from nmt_core.data.reading_process import read_in_process
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.training.loss import (
-    Predicted,
-    SampledSoftmax,
     batch_loss,
+    estimate_losses,
     measure_predictions,
     replace_with_predictions,
 )
@@ -29,36 +29,23 @@ from nmt_core.training.progress import Merit, Point
 from nmt_core.training.settings import EpochTrainingConfig, TrainingConfig
 
 
-class Remedies(NamedTuple):
-    """Settings to lower where training cannot continue."""
-
-    memory: str
-    """If it runs out in an update."""
-    validation_memory: str
-    loss: str
-    """If it is not a number."""
-
-
 @dataclass
 class Objective(ABC, Generic[BatchT]):
-    """The data and the loss of a model.
-
-    Attributes:
-        model: on its device, in float32.
-        compute: device and precision.
-        config: intervals and limits.
-        seed: decides the order of the data, and what is drawn in updates.
-    """
+    """The data and the loss of a model."""
 
     model: nn.Module
+    """On its device, in float32."""
     compute: Compute
     config: TrainingConfig | EpochTrainingConfig
     seed: int
+    """Decides the order of the data, and what is drawn in updates."""
 
-    @property
-    @abstractmethod
-    def remedies(self) -> Remedies:
-        """Settings to lower where training cannot continue."""
+    memory_remedy: ClassVar[str]
+    """Settings to lower if memory runs out in an update."""
+    validation_remedy: ClassVar[str]
+    """The same of a validation."""
+    loss_remedy: ClassVar[str]
+    """What to do if a loss is not a number."""
 
     @abstractmethod
     def start_from(
@@ -67,13 +54,10 @@ class Objective(ABC, Generic[BatchT]):
         """Yield the shares of one of several processes of training batches, without end."""
 
     def prepare(self, batch: BatchT, step: int, done: float, rank: tuple[int, ...]) -> BatchT:
-        """Change a batch before an update reads it.
+        """Change a batch, on the device, before the update after ``step`` others reads it.
 
-        Args:
-            batch: on the device.
-            step: updates before this one.
-            done: share of the budget that is used.
-            rank: number of the process or pass, if there are several; each draws for itself.
+        ``done`` is the share of the budget that is used, ``rank`` the number of the process or
+        pass, if there are several; each draws for itself.
         """
         del step, done, rank
         return batch
@@ -98,39 +82,55 @@ class Objective(ABC, Generic[BatchT]):
         """Restore the state from :meth:`tensors`; other tensors are left alone."""
 
 
-BATCH_SIZE = {"tokens": "max_tokens", "buckets": "batch_size"}
-"""Name of the setting for the size of batches, by their kind."""
+@dataclass
+class EpochObjective(Objective[BatchT]):
+    """The objective of a model of a text, trained by one process in whole passes."""
+
+    config: EpochTrainingConfig
+    count_steps: Callable[[int], int]
+    """Returns the number of batches of an epoch."""
+    read_epoch: Callable[[int], Iterator[BatchT]]
+    """Yields the batches of an epoch, the same at every call."""
+
+    loss_remedy = (
+        "lower training.schedule.learning_rate, or set training.compute.precision to float32"
+    )
+
+    @abstractmethod
+    def share(self, batch: BatchT, after: Position) -> Share[BatchT]:
+        """Count the predictions and tokens of a batch."""
+
+    @override
+    def start_from(
+        self, position: Position, *, rank: int = 0, size: int = 1
+    ) -> Generator[Share[BatchT], None, None]:
+        del rank, size
+        epoch, first = position.epoch, position.batch
+        while steps := self.count_steps(epoch):
+            rest = islice(self.read_epoch(epoch), first, None)
+            for number, batch in enumerate(rest, start=first + 1):
+                following = Position(epoch=epoch + 1)
+                after = Position(epoch=epoch, batch=number) if number < steps else following
+                yield self.share(batch, after)
+            epoch, first = epoch + 1, 0
 
 
 @dataclass
 class TranslationObjective(Objective[Batch]):
-    """The data and the loss of a translator.
-
-    Attributes:
-        batches: training pairs without end.
-        validation: validation pairs, as batches in a fixed order.
-        translate_and_score: returns the score of greedy validation translations.
-        metric: name of the metric that scores translations.
-        higher_is_better: which way that metric goes.
-    """
+    """The data and the loss of a translator."""
 
     model: Seq2Seq[Any, Any]
     config: TrainingConfig
     batches: TrainingBatches
     validation: list[Batch]
     translate_and_score: Callable[[Seq2Seq[Any, Any]], float]
+    """Returns the score of greedy validation translations, by the metric."""
     metric: str = "score"
     higher_is_better: bool = True
 
-    @property
-    @override
-    def remedies(self) -> Remedies:
-        size = BATCH_SIZE[self.batches.config.kind]
-        return Remedies(
-            memory=f"train.batching.{size}, shard.max_length or the sizes of train.model",
-            validation_memory="train.training.validation_sentences or the sizes of train.model",
-            loss="lower train.schedule's learning rate or train with precision float32",
-        )
+    memory_remedy = "the size of train.batching, shard.max_length or the sizes of train.model"
+    validation_remedy = "train.training.validation_sentences or the sizes of train.model"
+    loss_remedy = "lower train.schedule's learning rate or train with precision float32"
 
     @override
     def start_from(
@@ -143,6 +143,8 @@ class TranslationObjective(Objective[Batch]):
     def prepare(self, batch: Batch, step: int, done: float, rank: tuple[int, ...]) -> Batch:
         """Replace target words by predicted ones, as scheduled sampling says."""
         sampling = self.config.scheduled_sampling
+        if sampling.shape == "none":
+            return batch
         self.compute.seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
         with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
             return replace_with_predictions(self.model, batch, sampling, done)
@@ -155,20 +157,18 @@ class TranslationObjective(Objective[Batch]):
             batch,
             label_smoothing=self.config.label_smoothing,
             per=per,
-            estimate=SampledSoftmax(expected, self.seed, step) if expected else None,
+            estimate=partial(estimate_losses, words=expected, seed=self.seed, step=step)
+            if expected
+            else None,
         )
         tokens, sentences = batch.target_tokens / share.target_tokens, batch.rows / len(share.pairs)
         return loss * (tokens if per == "token" else sentences), nats
 
-    def predict_validation(self) -> Predicted:
-        """Return how well the model predicts the validation targets."""
-        with self.compute.autocast():
-            on_device = (batch.to(self.compute.device) for batch in self.validation)
-            return measure_predictions(self.model, on_device)
-
     @override
     def validate(self) -> tuple[float, dict[str, float]]:
-        loss, accuracy = self.predict_validation()
+        with self.compute.autocast():
+            on_device = (batch.to(self.compute.device) for batch in self.validation)
+            loss, accuracy = measure_predictions(self.model, on_device)
         return loss, {
             "perplexity": math.exp(min(loss, 100.0)),
             "token_accuracy": accuracy,

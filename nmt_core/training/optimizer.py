@@ -44,7 +44,7 @@ def build_optimizer(model: nn.Module, config: AdamW | Muon | NesterovSgd) -> Opt
         "fused": True,
     }
     if isinstance(config, Muon):
-        return MuonAdamW(groups, set(find_hidden_matrices(model)), config, **settings)
+        return _MuonAdamW(groups, set(find_hidden_matrices(model)), config, **settings)
     return _AdamW(groups, **settings)
 
 
@@ -93,7 +93,7 @@ _AdamW = _without_compiler(torch.optim.AdamW)
 _Sgd = _without_compiler(torch.optim.SGD)
 
 
-class MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
+class _MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
     """AdamW, but Muon for some matrices."""
 
     def __init__(
@@ -149,9 +149,7 @@ def apply_gradients(
     learning_rate: float,
     max_norm: float | None,
 ) -> None:
-    """Clip the gradients of the weights, make the optimizer's update, forget them.
-
-    Gradients are clipped to an L2 norm, unless that is None.
+    """Clip the gradients to an L2 norm, if any, make the optimizer's update, forget them.
 
     Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
     bfloat16; momentum, and all of AdamW, is in the type of the weights.

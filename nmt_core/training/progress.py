@@ -1,8 +1,6 @@
 """Progress of a training, which a resumed one needs, and the selection of its best validation."""
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -40,16 +38,6 @@ class Point(Config):
         }
 
 
-class CurvePoint(Config):
-    """What the updates since the point before it were like (``training.log_every``)."""
-
-    step: int
-    loss: float
-    """Plain cross entropy per prediction, dropout on, in nats."""
-    learning_rate: float
-    """Of the last of them."""
-
-
 class Progress(Config, frozen=False):
     """Where a training is; exact in JSON."""
 
@@ -69,7 +57,8 @@ class Progress(Config, frozen=False):
     recent_sum: float = 0.0
     recent_count: int = 0
     history: list[Point] = Field(default_factory=list)
-    curve: list[CurvePoint] = Field(default_factory=list)
+    curve: list[dict[str, int | float]] = Field(default_factory=list)
+    """Step, loss and learning rate of the updates since the point before, every ``log_every``."""
 
     def add_loss(self, loss: float, count: int) -> None:
         """Add the summed loss of an update, in nats, and the number of its predictions."""
@@ -82,7 +71,8 @@ class Progress(Config, frozen=False):
         """Put a point on the curve; return the mean loss since the one before it."""
         loss = self.recent_sum / max(1, self.recent_count)
         self.recent_sum, self.recent_count = 0.0, 0
-        self.curve.append(CurvePoint(step=self.step, loss=loss, learning_rate=learning_rate))
+        point = {"step": self.step, "loss": loss, "learning_rate": learning_rate}
+        self.curve.append(point)
         return loss
 
     def add_point(self, learning_rate: float, loss: float, scores: Mapping[str, float]) -> Point:
@@ -108,35 +98,6 @@ class Progress(Config, frozen=False):
             seconds=self.seconds,
             epochs=self.position.epoch,
         )
-
-
-@dataclass
-class Clock:
-    """Counts the time of updates, from asking for a batch to its last loss, and nothing between."""
-
-    seconds: float = 0.0
-    """Of the whole training."""
-    recent_seconds: float = 0.0
-    """Since the last point of the curve, as are the tokens."""
-    recent_tokens: int = 0
-    began: float = 0.0
-
-    def start(self) -> None:
-        """Begin to count an update."""
-        self.began = time.monotonic()
-
-    def stop(self, tokens: int) -> None:
-        """Count an update that read so many tokens."""
-        seconds = time.monotonic() - self.began
-        self.seconds += seconds
-        self.recent_seconds += seconds
-        self.recent_tokens += tokens
-
-    def tokens_per_second(self) -> float:
-        """Return the recent speed, and begin anew."""
-        speed = self.recent_tokens / max(self.recent_seconds, 1e-9)
-        self.recent_seconds, self.recent_tokens = 0.0, 0
-        return speed
 
 
 Merit = tuple[float, ...]

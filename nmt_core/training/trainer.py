@@ -10,11 +10,13 @@ Several processes that train one model run this loop together, update by update 
 ``distributed.py``); the first one alone reads and writes, shows and validates.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -36,32 +38,26 @@ from nmt_core.training.checkpoint import (
     training_tensors,
 )
 from nmt_core.training.distributed import ALONE, World, measures_batches
-from nmt_core.training.objective import Objective
-from nmt_core.training.optimizer import ExponentialMovingAverage, apply_gradients, require_finite
-from nmt_core.training.progress import Clock, Progress, select
+from nmt_core.training.objective import EpochObjective, Objective
+from nmt_core.training.optimizer import (
+    ExponentialMovingAverage,
+    apply_gradients,
+    build_optimizer,
+    require_finite,
+)
+from nmt_core.training.progress import Point, Progress, select
 from nmt_core.training.settings import Budget, ScheduleConfig
 
 PAIRS_NAMED = 5
-"""Of a batch, where something is wrong with it."""
+"""Maximum number of pairs named in an error message."""
 
 AHEAD = 2
-"""Batches that are made before their turn."""
+"""Number of batches that are made before their updates."""
 
 
 @dataclass
 class Trainer:
     """The loop and what it works with.
-
-    Attributes:
-        objective: the model, its data and loss.
-        optimizer: over the model's weights.
-        schedule: gives each step its learning rate.
-        budget: ends the training.
-        checkpoints: where to continue from, and the best model.
-        display: shows numbers.
-        tracker: remembers them.
-        world: the processes that train together.
-        accumulate: passes in which each reads its share of a batch.
 
     Raises:
         ConfigError: if several processes, or several passes, cannot train this model.
@@ -76,6 +72,7 @@ class Trainer:
     tracker: Tracker = field(default_factory=Tracker)
     world: World = ALONE
     accumulate: int = 1
+    """Passes in which each process reads its share of a batch."""
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
@@ -85,7 +82,8 @@ class Trainer:
         self._average = ExponentialMovingAverage(
             self._weights if self.world.is_main else [], self.objective.config.ema_decay
         )
-        self._clock = Clock()
+        self._seconds = 0.0  # time spent in updates, from asking for a batch to its last loss
+        self._recent = 0.0, 0  # seconds and tokens since the last point of the curve
         self._learning_rate = 0.0
         self._largest = 0.0  # padded tokens of a pass that is known not to fit into memory
         self._unread_losses: list[tuple[Tensor, int, str]] = []
@@ -103,10 +101,10 @@ class Trainer:
         self._resume()
         with catch_stop_signals() as signal_caught, self._make_shares_ahead() as shares:
             while not self.progress.finished:
-                self._clock.start()
+                began = time.monotonic()
                 share = next(shares)
                 self.train_step(share)
-                self._clock.stop(share.target_tokens)
+                self._count_time(time.monotonic() - began, share.target_tokens)
                 if number := self._finish_step(signal_caught):
                     raise SystemExit(128 + number)
         if self.world.is_main:
@@ -144,7 +142,7 @@ class Trainer:
             seconds=progress.seconds,
         )
         self._learning_rate = self.schedule.rate(progress.step, done)
-        with explain_out_of_memory(f"at {place}", self.objective.remedies.memory):
+        with explain_out_of_memory(f"at {place}", self.objective.memory_remedy):
             loss = self.world.sum_gradients(self._weights, self._accumulate(share, done))
             apply_gradients(
                 self._weights,
@@ -202,11 +200,8 @@ class Trainer:
     def forward_backward(self, share: Share[Any], done: float, passes: World = ALONE) -> Tensor:
         """Add a part of a batch to the gradients; return that of the plain cross entropy, summed.
 
-        Args:
-            share: the part.
-            done: the share of the budget that is used.
-            passes: which of how many passes of this process it is; it draws what one of so many
-                times more processes would.
+        ``done`` is the share of the budget that is used. A pass of this process draws what one of
+        so many times more processes would.
         """
         objective, step = self.objective, self.progress.step
         rank, device = self.world.part(passes).seed_rank, objective.compute.device
@@ -219,11 +214,14 @@ class Trainer:
         objective.compute.backward(loss)
         return nats.detach()
 
+    def _count_time(self, seconds: float, tokens: int) -> None:
+        """Count the time of an update that read so many tokens."""
+        self._seconds += seconds
+        self._recent = self._recent[0] + seconds, self._recent[1] + tokens
+
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
         """Log, validate and save what is due; return the signal at which to stop, or 0."""
-        number, self.progress.seconds = self.world.all_reduce_max(
-            signal_caught(), self._clock.seconds
-        )
+        number, self.progress.seconds = self.world.all_reduce_max(signal_caught(), self._seconds)
         if self.world.is_main and self.progress.step % self.objective.config.log_every == 0:
             self._log()
         if self._validation_is_due():
@@ -237,30 +235,29 @@ class Trainer:
 
     def _place(self, share: Share[Any]) -> str:
         """Describe the place of an update, and the pairs that it reads."""
-        named = ", ".join(map(str, share.pairs[:PAIRS_NAMED]))
-        more = len(share.pairs) - PAIRS_NAMED
-        others = f" and {more} more" if more > 0 else ""
-        position = self.progress.position
-        return (
-            f"step {self.progress.step + 1}, in batch {position.batch + 1} of epoch "
-            f"{position.epoch + 1}" + (f" (training pairs {named}{others})" if named else "")
-        )
+        position, more = self.progress.position, len(share.pairs) - PAIRS_NAMED
+        pairs = ", ".join(map(str, share.pairs[:PAIRS_NAMED]))
+        pairs += f" and {more} more" if more > 0 else ""
+        place = f"batch {position.batch + 1} of epoch {position.epoch + 1}"
+        named = f" (training pairs {pairs})" if pairs else ""
+        return f"step {self.progress.step + 1}, in {place}{named}"
 
     def _read_losses(self, *, leave: int) -> None:
         """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
         while len(self._unread_losses) > leave:
             loss, count, place = self._unread_losses.pop(0)
-            value = require_finite(loss.item(), place=place, remedy=self.objective.remedies.loss)
+            value = require_finite(loss.item(), place=place, remedy=self.objective.loss_remedy)
             self.progress.add_loss(value, count)
 
     def _log(self) -> None:
         self._read_losses(leave=0)
-        progress = self.progress
+        progress, (seconds, tokens) = self.progress, self._recent
+        self._recent = 0.0, 0
         loss = progress.add_curve_point(self._learning_rate)
         self.display.step(
             step=progress.step,
             tokens=progress.target_tokens,
-            seconds=self._clock.seconds,
+            seconds=self._seconds,
             loss=loss,
             learning_rate=self._learning_rate,
         )
@@ -269,8 +266,8 @@ class Trainer:
                 "train/loss": loss,
                 "train/learning_rate": self._learning_rate,
                 "train/epoch": progress.position.epoch,
-                "train/seconds": self._clock.seconds,
-                "train/tokens_per_second": self._clock.tokens_per_second(),
+                "train/seconds": self._seconds,
+                "train/tokens_per_second": tokens / max(seconds, 1e-9),
             },
             step=progress.step,
         )
@@ -293,10 +290,7 @@ class Trainer:
         self.display.validation(point.row(), best=is_best)
         self.tracker.metrics(
             point.measures()
-            | {
-                "train/target_tokens": progress.target_tokens,
-                "train/seconds": self._clock.seconds,
-            },
+            | {"train/target_tokens": progress.target_tokens, "train/seconds": self._seconds},
             step=progress.step,
         )
         if is_best:
@@ -307,16 +301,17 @@ class Trainer:
     def _measure(self) -> tuple[float, dict[str, float], dict[str, Tensor]]:
         """Return the loss and the scores of a validation, and the validated weights."""
         objective, place = self.objective, f"step {self.progress.step}"
-        lower = objective.remedies.validation_memory
+        lower = objective.validation_remedy
         with self._average.swapped_in(), explain_out_of_memory(f"validating after {place}", lower):
             self.model.eval()
             loss, scores = objective.validate()
             weights = {name: value.clone() for name, value in own_tensors(self.model).items()}
         self.model.train()
-        require_finite(loss, name="validation loss", place=place, remedy=objective.remedies.loss)
+        require_finite(loss, name="validation loss", place=place, remedy=objective.loss_remedy)
         return loss, scores, weights
 
     def _select(self) -> tuple[bool, bool]:
+        """Tell whether the last validation is the best, and whether patience is at its end."""
         merits = [self.objective.judge(point) for point in self.progress.history]
         return select(merits, self.objective.config.patience)
 
@@ -331,13 +326,17 @@ class Trainer:
 
     def _resume(self) -> None:
         self.model.train()
-        checkpoint = self._newest() if self.world.is_main else None
+        checkpoint = self.checkpoints.newest() if self.world.is_main else None
+        for problem in self.checkpoints.rejected:
+            self.display.note(f"{problem}; continuing from the checkpoint before it")
+        if checkpoint is not None:
+            self.display.note(f"continuing from step {checkpoint.progress['step']}")
         if self.world.size > 1:
             checkpoint = self.world.broadcast_checkpoint(checkpoint or self._checkpoint())
         if checkpoint is None:
             return
         self.progress = settings.build(Progress, checkpoint.progress, at="progress")
-        self._clock.seconds = self.progress.seconds
+        self._seconds = self.progress.seconds
         if self.progress.finished:  # where another budget was spent, perhaps
             spent = self.progress.has_spent(self.budget)
             self.progress.finished = spent or self._select()[1]
@@ -345,10 +344,26 @@ class Trainer:
         self._average.restore(checkpoint.tensors)
         self.objective.restore(checkpoint.tensors)
 
-    def _newest(self) -> Checkpoint | None:
-        checkpoint = self.checkpoints.newest()
-        for problem in self.checkpoints.rejected:
-            self.display.note(f"{problem}; continuing from the checkpoint before it")
-        if checkpoint is not None:
-            self.display.note(f"continuing from step {checkpoint.progress['step']}")
-        return checkpoint
+
+def train_epochs(
+    objective: EpochObjective[Any],
+    *,
+    checkpoints: Path,
+    display: Callable[[int], TrainingDisplay],
+) -> list[Point]:
+    """Train to the end, load the best weights, return the points of all validations.
+
+    ``checkpoints`` is a folder of this training alone; those that it holds are continued.
+    """
+    config = objective.config
+    steps = sum(objective.count_steps(epoch) for epoch in range(config.epochs))
+    trainer = Trainer(
+        objective=objective,
+        optimizer=build_optimizer(objective.model, config.optimizer),
+        schedule=config.schedule,
+        # the end of a schedule comes after the last update, which is lost at a rate of 0
+        budget=Budget(steps=steps + 1, epochs=config.epochs),
+        checkpoints=CheckpointStore(checkpoints),
+        display=display(steps),
+    )
+    return trainer.fit().history

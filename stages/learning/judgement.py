@@ -1,13 +1,14 @@
 """Test a model fine-tuned on corrections: on the earlier test set, and on held-out corrections."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.gate import Verdict, judge
 from nmt_core.evaluation.metric import SlicedText
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registered import GateConfig, SliceName
 from nmt_core.evaluation.slices import find_slice
 from stages import paths
 from stages.learning.correction_corpus import (
@@ -28,7 +29,7 @@ from stages.registry.registry import Registry
 from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 
-GUARDS = {"negation": 2.0, "numbers": 2.0}
+GUARDS: Mapping[SliceName, float] = {"negation": 2.0, "numbers": 2.0}
 """Points that fine-tuning may lose in a slice of the earlier test set. Poisoned corrections are
 among the held-out ones, too, so only the earlier text can reveal them."""
 
@@ -104,7 +105,7 @@ def judge_learning(
     )
 
 
-def list_guards(challenger: Exported) -> dict[str, float]:
+def list_guards(challenger: Exported) -> dict[SliceName, float]:
     """Return the slices of the earlier test set that may not get worse, with their bounds."""
     text = SlicedText(*challenger.held_out, challenger.languages.codes)
     found = {name: find_slice(name, text) for name in GUARDS}

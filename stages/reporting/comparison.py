@@ -29,7 +29,6 @@ from nmt_core.evaluation.pictures import draw_intervals
 from nmt_core.evaluation.registered import METRICS, find_label
 from nmt_core.evaluation.significance import (
     Difference,
-    VarianceSource,
     compare_all,
     compute_t_interval,
     measure_seeds,
@@ -236,7 +235,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInte
         return scores[0]
     values = [score.value for score in scores]
     errors = [(score.high - score.low) / 2 / NORMAL_95 for score in scores]
-    by_sentences = VarianceSource(fmean(error**2 for error in errors), max(1, sentences - 1))
+    by_sentences = fmean(error**2 for error in errors), max(1, sentences - 1)
     low, high = compute_t_interval(fmean(values), [by_sentences, measure_seeds(values)])
     return ScoreInterval(value=fmean(values), low=max(0.0, low), high=high)
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,13 @@ from nmt_core.base.languages import Languages
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.metric import Mask, Score, SlicedText, SummedMetric
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.slices import SliceScore, count_word_lines, find_slices, score_slices
+from nmt_core.evaluation.slices import SliceScore, find_slices, score_slices
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation
-
-MOST_COUNTED = 200_000
-"""Lines of training text in which words are counted, evenly spread."""
 
 
 @dataclass(frozen=True)
@@ -87,23 +84,13 @@ def list_corpora(corpus: Path, names: Sequence[str]) -> dict[str, slice]:
 
 
 def measure_slices(
-    params: EvaluateParams,
-    text: TranslatedText,
-    corpora: Mapping[str, slice],
-    *,
-    word_counts: Mapping[str, int] | None = None,
+    params: EvaluateParams, text: TranslatedText, corpora: Mapping[str, slice]
 ) -> dict[str, SliceScore]:
     """Score all slices that the test set has; each corpus is one if there are several.
 
-    ``corpora`` has the sentences of each, and ``word_counts`` comes of
-    :func:`count_training_words`.
+    ``corpora`` has the sentences of each.
     """
-    sliced = SlicedText(
-        text.sources,
-        text.references,
-        text.languages.codes,
-        word_counts=word_counts or {},
-    )
+    sliced = SlicedText(text.sources, text.references, text.languages.codes)
     slices: dict[str, tuple[str, Mask]] = find_slices(sliced)
     for name, rows in corpora.items() if len(corpora) > 1 else ():
         mask = np.zeros(len(text.sources), bool)
@@ -116,16 +103,6 @@ def measure_slices(
         if isinstance(metric, SummedMetric)
     }
     return score_slices(slices, metrics, resamples=params.resamples, seed=params.seed)
-
-
-def count_training_words(corpus: Path, sources: Sequence[str]) -> dict[str, int]:
-    """Count the training lines, of some thousands, that hold each word of some sources."""
-    path = corpus / "train.source"
-    if not path.exists():
-        return {}
-    total = sum(1 for _ in files.read_lines(path))
-    step = -(-total // MOST_COUNTED) or 1
-    return count_word_lines(islice(files.read_lines(path), 0, None, step), sources)
 
 
 def write_plots(folder: Path, evaluation: Evaluation) -> None:

@@ -10,7 +10,7 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.corpora.fetch.address import redact_url
-from nmt_core.training.progress import CurvePoint, Point
+from nmt_core.training.progress import Point
 from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure.sections import read_settings
@@ -140,9 +140,9 @@ def restore_journal(training: str) -> None:
     tags = describe_run(load(TrainParams, "train"))
     with open_tracker(training, experiment=paths.EXPERIMENT, enabled=False, tags=tags) as tracker:
         record_inputs(tracker)
-        for point in map(CurvePoint.model_validate, record["curve"]):
-            rates = {"train/loss": point.loss, "train/learning_rate": point.learning_rate}
-            tracker.metrics(rates, step=point.step)
+        for point in record["curve"]:
+            step = point.pop("step")
+            tracker.metrics({f"train/{name}": rate for name, rate in point.items()}, step=step)
         for validated in map(Point.model_validate, record["history"]):
             tracker.metrics(validated.measures(), step=validated.step)
 

@@ -52,33 +52,20 @@ def read_whole(training):
     return batch, plain, [weight.grad.clone() for weight in training._weights]
 
 
+@pytest.mark.parametrize("passes", [False, True])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
-def test_shares_add_up_to_the_batch(top, preset, loss):
-    """Loss and gradient, also where there are more processes than rows."""
+def test_parts_add_up_to_the_batch(top, preset, loss, passes):
+    """Loss and gradient of processes or passes, also where there are more of them than rows."""
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     batch, plain, expected = read_whole(training)
 
     for size in (2, 3, len(batch.pairs) + 2):
         training.optimizer.zero_grad()
-        parts = [training.forward_backward(share, done=0.5) for share in shares(training, size)]
+        training.accumulate = size if passes else 1
+        parts = [batch] if passes else shares(training, size)
 
-        assert_close(plain, sum(parts))
-        assert_close(expected, [weight.grad for weight in training._weights])
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
-def test_passes_add_up_to_the_batch(top, preset, loss):
-    """Loss and gradient, also where there are more passes than rows."""
-    training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
-    batch, plain, expected = read_whole(training)
-
-    for passes in (2, 3, len(batch.pairs) + 2):
-        training.optimizer.zero_grad()
-        training.accumulate = passes
-
-        assert_close(plain, training._accumulate(batch, 0.5))
+        assert_close(plain, sum(training._accumulate(part, 0.5) for part in parts))
         assert_close(expected, [weight.grad for weight in training._weights])
 
 
@@ -142,9 +129,9 @@ def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
 @pytest.mark.parametrize("preset", MEASURES_BATCHES)
 def test_a_model_that_measures_batches_is_refused(top, preset):
     ranks.trainer(top / "one", preset=preset)
-    with pytest.raises(ConfigError, match=r"by the statistics of whole batches.* by one process"):
+    with pytest.raises(ConfigError, match=r"statistics of whole batches"):
         ranks.trainer(top / "one", World(0, 2), preset=preset)
-    with pytest.raises(ConfigError, match=r"in one pass"):
+    with pytest.raises(ConfigError, match=r"accumulate to 1"):
         ranks.trainer(top / "one", preset=preset, accumulate=2)
 
 

@@ -49,7 +49,7 @@ LEARNERS = {
     "recurrent": (ClassifierObjective, test_classifiers.learn),
 }
 LOWER = {
-    "translation": ("train.batching.max_tokens, ", "train.training.validation_sentences"),
+    "translation": ("the size of train.batching, ", "train.training.validation_sentences"),
     "stateful": ("training.rows or training.window", "the sizes of model"),
     "recurrent": ("training.rows or text.longest", "text.longest or the sizes"),
 }

@@ -34,32 +34,28 @@ def test_resuming_is_continuing(dataset, tmp_path, name):
         assert log.points[-len(second.points) :] == second.points
 
 
-@pytest.mark.parametrize("cut_at", [4, 5, 8])
-def test_resuming_with_draws_of_words_is_continuing(dataset, tmp_path, cut_at):
-    """Own words read and words the loss is estimated from are functions of seed and step."""
-    drawing = {
-        "scheduled_sampling": ScheduledSampling(shape="linear", final=0.5),
-        "sampled_softmax": 4,
-        "label_smoothing": 0.0,
-    }
-    whole = trainer(dataset, tmp_path / "whole", Log(), name="rnn_attention", **drawing)
+DRAWING = {
+    "scheduled_sampling": ScheduledSampling(shape="linear", final=0.5),
+    "sampled_softmax": 4,
+    "label_smoothing": 0.0,
+}
+"""Own words read, and words that the loss is estimated from: functions of seed and step."""
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "cut_at"),
+    [
+        *(("rnn_attention", DRAWING, cut_at) for cut_at in (4, 5, 8)),
+        *((name, {"accumulate": 3}, 4) for name in FAMILIES),
+        *((name, {"optimizer": Muon()}, 4) for name in FAMILIES),
+    ],
+)
+def test_resuming_with_other_settings_is_continuing(dataset, tmp_path, name, settings, cut_at):
+    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **settings)
     whole.fit()
     with pytest.raises(PowerCut):
-        trainer(dataset, tmp_path / "cut", Log(cut_at), name="rnn_attention", **drawing).fit()
-    again = trainer(dataset, tmp_path / "cut", Log(), name="rnn_attention", **drawing)
-    again.fit()
-
-    assert weights(whole.model) == weights(again.model)
-
-
-@pytest.mark.parametrize("how", [{"accumulate": 3}, {"optimizer": Muon()}], ids=["passes", "muon"])
-@pytest.mark.parametrize("name", FAMILIES)
-def test_resuming_in_other_ways_is_continuing(dataset, tmp_path, name, how):
-    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **how)
-    whole.fit()
-    with pytest.raises(PowerCut):
-        trainer(dataset, tmp_path / "cut", Log(4), name=name, **how).fit()
-    again = trainer(dataset, tmp_path / "cut", Log(), name=name, **how)
+        trainer(dataset, tmp_path / "cut", Log(cut_at), name=name, **settings).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), name=name, **settings)
     again.fit()
 
     assert weights(whole.model) == weights(again.model)
@@ -209,8 +205,8 @@ def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monke
     progress = trainer(dataset, tmp_path, Log(), **settings).fit()
 
     assert [point.step for point in progress.history] == [*range(5, 61, 5)]
-    assert [point.step for point in progress.curve] == [*range(1, 61)]
-    assert all(point.loss > 0 for point in progress.curve)
+    assert [point["step"] for point in progress.curve] == [*range(1, 61)]
+    assert all(point["loss"] > 0 for point in progress.curve)
 
 
 def test_damage_is_told_and_the_checkpoint_before_continues(dataset, tmp_path):

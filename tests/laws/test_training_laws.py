@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from nmt_core.base.compute import Compute
 from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Position, collate
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.training import objective as module
-from nmt_core.training.loss import SampledSoftmax, measure_predictions
+from nmt_core.training.loss import measure_predictions
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.settings import Budget, NesterovSgd, ScheduledSampling, WarmupDecay
 from tests.support import trainings
@@ -141,35 +140,15 @@ def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
     last = training.fit().history[-1]
     found = measure_predictions(training.model.eval(), training.objective.validation)
     told = next(values for _, values in reversed(log.points) if "validation/loss" in values)
-    by_name = {
-        "loss": found.cross_entropy,
-        "perplexity": math.exp(found.cross_entropy),
-        "token_accuracy": found.accuracy,
-    }
+    loss, accuracy = found
+    by_name = {"loss": loss, "perplexity": math.exp(loss), "token_accuracy": accuracy}
 
     assert training.progress.best_step == last.step
-    assert 0 < found.accuracy < 100
+    assert 0 < accuracy < 100
     for name, value in by_name.items():
         assert last.row()[f"validation_{name}"] == pytest.approx(value)
         assert shown[-1][f"validation_{name}"] == pytest.approx(value)
         assert told[f"validation/{name}"] == pytest.approx(value)
-
-
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_batches_are_made_ahead(dataset, tmp_path, monkeypatch, device):
-    """In their order, and for a GPU where it can take them from without waiting."""
-    pinned = []
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda one: pinned.append(one) or one.clone())
-    training = trainings.trainer(dataset, tmp_path, trainings.Log())
-    training.objective.compute = Compute(torch.device(device), torch.float32)
-    expected = list(islice(training.objective.batches.start_from(Position()), 4))
-    with training._make_shares_ahead() as shares:
-        found = [next(shares) for _ in range(4)]
-
-    for one, other in zip(found, expected, strict=True):
-        assert (one.pairs, one.after) == (other.pairs, other.after)
-        assert all(map(torch.equal, vars(one.batch).values(), vars(other.batch).values()))
-    assert bool(pinned) == (device == "cuda")
 
 
 def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
@@ -229,9 +208,11 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
     batch_loss, with_own_words = module.batch_loss, module.replace_with_predictions
     measure_predictions = module.measure_predictions
 
-    def loss(model, batch, **given):
-        updates.append({**given, "training": model.training, "seed": torch.initial_seed()})
-        return batch_loss(model, batch, **given)
+    def loss(model, batch, *, estimate, **given):
+        sampled = {"estimate": estimate and estimate.keywords}
+        modes = {"training": model.training, "seed": torch.initial_seed()}
+        updates.append(given | sampled | modes)
+        return batch_loss(model, batch, estimate=estimate, **given)
 
     def own_words(model, batch, config, done):
         shares.append((config, done))
@@ -261,7 +242,7 @@ def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, sett
         {
             "label_smoothing": settings["label_smoothing"],
             "per": settings.get("normalize_loss", "token"),
-            "estimate": SampledSoftmax(words, 11, step) if words else None,
+            "estimate": {"words": words, "seed": 11, "step": step} if words else None,
             "training": True,
             "seed": derive_seed(11, "dropout", step),
         }

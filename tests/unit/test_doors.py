@@ -9,9 +9,8 @@ import torch
 from nmt_core.base.config import build
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.documents.formats import Format, find_format, translate_data
-from nmt_core.evaluation.metric import Metric, Slice, SlicedText
+from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import find_label, load_metric
-from nmt_core.evaluation.slices import find_slice, find_slices
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.search.engine import PROGRAMS, Engine, Program
@@ -52,15 +51,6 @@ def test_a_metric(offer):
 
     assert load_metric("exact", "en").score(["a", "b"], ["a", "c"], ["x", "y"]).value == 50
     assert find_label("exact") == "exact"
-
-
-def test_a_slice(offer):
-    imports = "from nmt_core.evaluation.metric import Slice"
-    offer(imports, Slice, slices={"thanks": "THANKS"})
-    text = SlicedText(["Danke.", "Nein."], ["Thank you.", "No."], ("de", "en"))
-
-    assert find_slice("thanks", text).tolist() == [True, False]
-    assert find_slices(text)["thanks"][0] == "that thank somebody"
 
 
 def test_a_corpus(offer, tmp_path):

@@ -39,10 +39,10 @@ from nmt_core.models.layers import Dropout
 from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.models.weights import restore_model
 from nmt_core.text.vocabulary import PAD
-from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, train_epochs
-from nmt_core.training.objective import Remedies
+from nmt_core.training.objective import EpochObjective
 from nmt_core.training.progress import Merit, Point
 from nmt_core.training.settings import AdamW, EpochTrainingConfig, WarmupDecay
+from nmt_core.training.trainer import train_epochs
 
 FORMAT = "classifier 2"
 
@@ -254,11 +254,8 @@ class ClassifierObjective(EpochObjective[TextBatch]):
     held_out: Sequence[Sequence[int]]
     expected: Int[Tensor, " N"]
 
-    remedies = Remedies(
-        memory="training.rows or text.longest",
-        validation_memory="text.longest or the sizes of model",
-        loss=LOSS_REMEDY,
-    )
+    memory_remedy = "training.rows or text.longest"
+    validation_remedy = "text.longest or the sizes of model"
 
     @override
     def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
@@ -316,7 +313,8 @@ def train_classifier(
         compute=compute,
         config=config.training,
         seed=config.seed,
-        reading=reading,
+        count_steps=reading.steps,
+        read_epoch=reading.epoch,
         held_out=held.texts,
         expected=torch.tensor(held.labels),
     )

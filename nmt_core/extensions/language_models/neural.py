@@ -19,8 +19,8 @@ from nmt_core.extensions.language_models.model import (
     slide,
     start_window,
 )
-from nmt_core.models.attention import KeyValue, compute_next_rotation, make_causal_mask
-from nmt_core.models.embedding import embedding, embedding_table
+from nmt_core.models.attention import KeyValue, compute_rotation, make_causal_mask
+from nmt_core.models.embedding import Embedding, embedding_table
 from nmt_core.models.layers import Dropout, dropout
 from nmt_core.models.recurrence import (
     FORGET,
@@ -31,7 +31,7 @@ from nmt_core.models.recurrence import (
     read_cells,
 )
 from nmt_core.models.settings import CellKind, EncoderConfig
-from nmt_core.models.transformer import EncoderLayer, build_layer_norm, find_rotary_width
+from nmt_core.models.transformer import EncoderLayer, build_layer_norm
 from nmt_core.text.vocabulary import BOS
 
 
@@ -188,9 +188,9 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         self.config = config
         shape = config.build_layer_config()
-        self.rotary_width = find_rotary_width(shape)
+        self.rotary_width = shape.rotary_width
         table = embedding_table(words, config.width)
-        self.embedding = embedding(shape, table, scale=config.width**0.5)
+        self.embedding = Embedding(shape, table, scale=config.width**0.5)
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
         self.norm = build_layer_norm(shape)
         self.drop = Dropout(config.dropout)
@@ -217,7 +217,7 @@ class TransformerEncoder(nn.Module):
         mask = make_causal_mask(first + tokens.size(1), tokens.device)
         blocked = None if mask is None else mask[:, :, first:]
         x = self.drop(self.embedding(tokens, first))
-        rotation = compute_next_rotation(x, self.rotary_width, first)
+        rotation = compute_rotation(x, self.rotary_width, first)
         present = []
         for layer, (keys, values) in zip(self.layers, past, strict=True):
             x, key_value = cast("EncoderLayer", layer).go_on(x, (keys, values), blocked, rotation)

@@ -59,8 +59,7 @@ from nmt_core.extensions.learning import read_sealed, seal_model
 from nmt_core.models.settings import EncoderConfig
 from nmt_core.models.weights import load_tensors, restore_model
 from nmt_core.text.vocabulary import BOS, PAD
-from nmt_core.training.epochs import LOSS_REMEDY, EpochObjective, Reading, train_epochs
-from nmt_core.training.objective import Remedies
+from nmt_core.training.objective import EpochObjective
 from nmt_core.training.progress import Point
 from nmt_core.training.settings import (
     AdamW,
@@ -69,6 +68,7 @@ from nmt_core.training.settings import (
     ScheduleConfig,
     WarmupDecay,
 )
+from nmt_core.training.trainer import train_epochs
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 """Rows and tokens of a batch in validation; a stream is cut into as many parts."""
@@ -142,11 +142,9 @@ class LanguageObjective(EpochObjective[TextBatch]):
     validation: Int[np.ndarray, " N"]
     document: bool
 
-    remedies = Remedies(
-        memory="training.rows or training.window",
-        validation_memory="the sizes of model",
-        loss=LOSS_REMEDY,
-    )
+    memory_remedy = "training.rows or training.window"
+    validation_remedy = "the sizes of model"
+
     _state: LanguageState | None = None
 
     @override
@@ -215,7 +213,7 @@ def train_language_model(
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_language_model(config.model, words).to(compute.device)
     rows, window = config.training.rows, config.training.window
-    reading: Reading[TextBatch] = Windows(training, rows, window, config.seed)
+    reading: Streams | Windows = Windows(training, rows, window, config.seed)
     if isinstance(config.model, RecurrentConfig) and config.model.stateful:
         reading = Streams(training, rows, window)
     objective = LanguageObjective(
@@ -223,7 +221,8 @@ def train_language_model(
         compute=compute,
         config=config.training,
         seed=config.seed,
-        reading=reading,
+        count_steps=reading.steps,
+        read_epoch=reading.epoch,
         validation=validation,
         document=document,
     )
@@ -247,7 +246,7 @@ def mean_loss(model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bo
     most :data:`MOST_LOSS`.
     """
     model.eval()
-    reading: Reading[TextBatch]
+    reading: Streams | Windows
     if isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
         reading = Streams(text, 1, VALIDATION_ROWS * VALIDATION_WINDOW)
     elif document or model.carries:

@@ -1,4 +1,3 @@
-import platform
 from typing import ClassVar
 
 import pytest
@@ -7,7 +6,6 @@ import torch
 from nmt_core.base import compute as module
 from nmt_core.base.compute import Compute, cpu_has_bfloat16, prepare_compute
 from nmt_core.base.errors import ConfigError
-from tests.support.processes import run_python
 from tests.support.torch_settings import torchs_own_settings
 
 WARN, ERROR = 1, 2
@@ -105,27 +103,6 @@ def test_gradients_of_a_gpu_are_deterministic_or_an_error(no_gpu, device, mode):
     assert Watched.seen == [mode]
     assert number.grad == 3
     assert torch.get_deterministic_debug_mode() == WARN
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="GNU's C library is told so")
-def test_what_a_tensor_frees_is_kept_for_the_next():
-    """Given back to the system, 64 MB would cost 16,384 faults each time.
-
-    The first few may cost them too: the C library keeps up to seven scraps of a size between two
-    tensors, and as long as it does, what one of them frees is a scrap too small for the next.
-    """
-    program = (
-        "import resource, torch\n"
-        "from nmt_core.base.compute import prepare_compute\n"
-        "prepare_compute('cpu')\n"
-        "for _ in range(12): torch.ones(2**24)\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
-        "for _ in range(4): torch.ones(2**24)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)"
-    )
-
-    assert int(run_python(program)) < 1000
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fontTools.fontBuilder import FontBuilder
-from fontTools.pens.ttGlyphPen import TTGlyphPen
-from matplotlib import get_data_path, image
-from matplotlib.font_manager import fontManager
+from matplotlib import image
 
 from nmt_core.evaluation import pictures
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.pictures import (
-    Curve,
     Look,
     choose_fonts,
     draw_attention_map,
@@ -57,41 +53,6 @@ def test_tokens_are_not_read_as_mathematics(tmp_path):
     assert image.imread(tmp_path / "1.png").size
 
 
-def make_font(path, family, characters):
-    """Write a font in which every character is a triangle."""
-    builder = FontBuilder(1000, isTTF=True)
-    names = {ord(character): f"u{ord(character):X}" for character in characters}
-    pen = TTGlyphPen(None)
-    pen.moveTo((100, 0))
-    pen.lineTo((500, 800))
-    pen.lineTo((900, 0))
-    pen.closePath()
-    glyphs = [".notdef", *names.values()]
-    builder.setupGlyphOrder(glyphs)
-    builder.setupCharacterMap(names)
-    builder.setupGlyf(dict.fromkeys(glyphs, pen.glyph()))
-    builder.setupHorizontalMetrics(dict.fromkeys(glyphs, (1000, 100)))
-    builder.setupHorizontalHeader(ascent=800, descent=-200)
-    builder.setupNameTable({"familyName": family, "styleName": "Regular"})
-    builder.setupOS2()
-    builder.setupPost()
-    builder.save(path)
-    return path
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch):
-    """Leave matplotlib's own fonts alone, and return a function that adds one."""
-    own = Path(get_data_path())
-    listed = [one for one in fontManager.ttflist if own in Path(one.fname).parents]
-    monkeypatch.setattr(fontManager, "ttflist", listed)
-
-    def add(family, characters):
-        fontManager.addfont(make_font(tmp_path / f"{family}.ttf", family, characters))
-
-    return add
-
-
 @pytest.mark.parametrize(
     ("fonts", "texts", "chosen", "missing"),
     [
@@ -105,18 +66,21 @@ def installed(tmp_path, monkeypatch):
         ({}, ["日本語猫"] * 3, [], 4),
     ],
 )
-def test_fonts_are_chosen_by_their_characters(installed, caplog, fonts, texts, chosen, missing):
-    for family, characters in fonts.items():
-        installed(family, characters)
+def test_fonts_are_chosen_by_their_characters(monkeypatch, caplog, fonts, texts, chosen, missing):
+    known = {"DejaVu Sans": {*map(ord, "▁DieEul")}} | {
+        family: {*map(ord, characters)} for family, characters in fonts.items()
+    }
+    monkeypatch.setattr(pictures, "_characters", known.__getitem__)
+    monkeypatch.setattr(pictures.fontManager, "get_font_names", lambda: [*known])
 
     assert choose_fonts(texts) == ["DejaVu Sans", *chosen]
     assert [record.args[0] for record in caplog.records] == [missing] * bool(missing)
 
 
 def test_learning_curve_has_losses_scores_and_rates(monkeypatch):
-    rates = Curve("learning rate", [1, 2, 3], [0.1, 0.2, 0.05])
-    losses = [Curve("validation", [3], [2.0]), Curve("training", [3], [1.0])]
-    axes = list_axes(monkeypatch, draw_learning_curve, losses, Curve("chrF", [3], [5.0]), rates)
+    rates = [1, 2, 3], [0.1, 0.2, 0.05]
+    curves = {"validation": ([3], [2.0]), "training": ([3], [1.0])}, ([3], [5.0]), rates
+    axes = list_axes(monkeypatch, draw_learning_curve, *curves, metric="chrF")
 
     assert [one.get_xlabel() for one in axes] == ["updates"] * 3
     assert "chrF" in axes[1].get_ylabel()

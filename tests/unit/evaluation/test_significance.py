@@ -17,7 +17,6 @@ from scipy import stats
 from nmt_core.evaluation.registered import load_metric
 from nmt_core.evaluation.significance import (
     RESAMPLES_AT_ONCE,
-    VarianceSource,
     average_seeds,
     compare_all,
     compute_p_value,
@@ -238,7 +237,7 @@ CERTAIN = [measure_seeds([1.0, 1.0])]
     [
         (np.mean(ONE) - np.mean(OTHER), SEEDS, stats.ttest_ind(ONE, OTHER, equal_var=False).pvalue),
         (np.mean(OTHER) - np.mean(ONE), SEEDS, stats.ttest_ind(ONE, OTHER, equal_var=False).pvalue),
-        (0.98, [VarianceSource(0.25, 1e9)], 0.05),
+        (0.98, [(0.25, 1e9)], 0.05),
         (0.0, CERTAIN, 1.0),
         (0.5, CERTAIN, 0.0),
     ],
@@ -252,10 +251,10 @@ def test_p_values_are_those_of_welchs_test(value, sources, p_value):
     [
         (
             np.mean(ONE),
-            [VarianceSource(0.0, 1999), measure_seeds(ONE)],
+            [(0.0, 1999), measure_seeds(ONE)],
             stats.t.interval(0.95, 2, np.mean(ONE), stats.sem(ONE)),
         ),
-        (30.0, [VarianceSource(0.25, 1e9), *CERTAIN], (30 - 0.98, 30 + 0.98)),
+        (30.0, [(0.25, 1e9), *CERTAIN], (30 - 0.98, 30 + 0.98)),
         (2.0, CERTAIN, (2.0, 2.0)),
     ],
 )

@@ -1,14 +1,12 @@
 """Validation scores: of the right lines, in their order, as the language is scored."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
 from nmt_core.base.compute import Compute
 from nmt_core.evaluation import validation
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.evaluation.validation import ValidationScore
+from nmt_core.evaluation.validation import score_greedy
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary
 
@@ -42,46 +40,39 @@ def seen(monkeypatch):
     return batches
 
 
-def validated(references=LINES, language="en", **settings):
-    return ValidationScore(
-        metric=load_metric("bleu", language),
-        sources=LINES,
-        source_numbers=[VOCABULARY.encode(line.split()) for line in LINES],
-        references=references,
-        target=Side(Joined(), VOCABULARY),
-        compute=Compute(torch.device("cpu"), torch.float32),
-        **settings,
-    )
+def score(references=LINES, language="en", **changes):
+    given = {
+        "metric": load_metric("bleu", language),
+        "sources": LINES,
+        "source_numbers": [VOCABULARY.encode(line.split()) for line in LINES],
+        "references": references,
+        "target": Side(Joined(), VOCABULARY),
+        "compute": Compute(torch.device("cpu"), torch.float32),
+    }
+    return score_greedy(None, **given | changes)
 
 
 @pytest.mark.parametrize("together", [1, 7, 1000])
-def test_a_model_that_copies_is_right_in_every_line(seen, together):
+def test_copying_model_is_right_in_every_line(seen, together, monkeypatch):
     """Lines come shorter and shorter, and are translated the shortest first."""
-    assert validated(batch_sentences=together)(None) == pytest.approx(100)
+    monkeypatch.setattr(validation, "BATCH_SENTENCES", together)
+    assert score() == pytest.approx(100)
     assert sum(map(len, seen)) == len(LINES)
     assert max(map(len, seen)) == min(together, len(LINES))
 
 
-def test_a_model_is_wrong_where_the_references_are_others(seen):
-    assert 0 < validated(references=LINES[::-1])(None) < 99
-
-
-def test_only_the_first_sentences_may_count(seen):
-    assert validated(references=[*LINES[:5], *["wrong"] * (len(LINES) - 5)]).first(5)(
-        None
-    ) == pytest.approx(100)
-    assert sum(map(len, seen)) == 5
+def test_model_is_wrong_where_the_references_differ(seen):
+    assert 0 < score(references=LINES[::-1]) < 99
 
 
 def test_text_without_spaces_has_words_of_its_own(seen):
     hanzi = Vocabulary([*SPECIALS, *"欧洲议会昨天批准了这项建"])
     numbers = hanzi.encode("欧洲议会昨天批准了这项建")
-    chinese = replace(
-        validated(language="zh"),
-        source_numbers=[numbers[:size] for size in range(12, 4, -1)],
-        references=["欧洲议会昨天批准了这项建"[:size] for size in range(12, 4, -1)],
-        target=Side(type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(), hanzi),
-    )
+    chinese = {
+        "source_numbers": [numbers[:size] for size in range(12, 4, -1)],
+        "references": ["欧洲议会昨天批准了这项建"[:size] for size in range(12, 4, -1)],
+        "target": Side(type("Glued", (), {"decode": lambda _, tokens: "".join(tokens)})(), hanzi),
+    }
 
-    assert chinese(None) == pytest.approx(100)
-    assert replace(chinese, metric=load_metric("bleu", "en"))(None) == 0
+    assert score(language="zh", **chinese) == pytest.approx(100)
+    assert score(language="en", **chinese) == 0

@@ -15,10 +15,8 @@ from nmt_core.models.convs2s import (
     ConvolutionEncoderLayer,
     ConvS2SMemory,
     NormalizedSum,
-    PublishedAttention,
     WeightNormLinear,
     add,
-    attend,
 )
 from nmt_core.models.settings import ConvS2SConfig, build_model
 from nmt_core.text.vocabulary import BOS, PAD
@@ -110,7 +108,7 @@ def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
         (out, _), past = layer(piece, piece, blank, memory, past)
         pieces.append(out)
     y = torch.from_numpy(y)
-    looked, _ = attend(y, memory) if block == "article" else layer.attention(y, x, memory)
+    looked, _ = layer.attend(y, x, memory)
 
     assert_close(torch.cat(pieces, dim=1), whole)
     assert_close(add(layer.sum, x, looked, padding), whole)
@@ -137,37 +135,27 @@ def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
     assert_close(ours.bias.grad, theirs.bias.grad)
 
 
-def test_attention_is_the_closed_form():
-    """With keys 0 and ln 3 along the query, the second value weighs three quarters."""
-    keys = torch.tensor([[[0.0, 5.0], [math.log(3), -7.0], [99.0, 0.0]]])
-    values = torch.tensor([[[4.0, 0.0], [0.0, 8.0], [1e6, 1e6]]])
-    memory = ConvS2SMemory(keys, values, torch.tensor([[[False, False, True]]]))
-    found, weights = attend(torch.tensor([[[1.0, 0.0]]]), memory)
-
-    assert_close(weights, torch.tensor([[[0.25, 0.75, 0.0]]]))
-    assert_close(found, torch.tensor([[[1.0, 6.0]]]))
-
-
 def test_published_attention_is_the_papers():
     """Sections 3.3 and 3.4, sentence by sentence, position by position."""
     shape = config(hidden_width=5)
-    attention = lively(PublishedAttention(shape))
+    layer = lively(ConvolutionDecoderLayer(shape))
+    query, output = layer.attention["query"], layer.attention["output"]
     model = build_model(shape, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double().eval()
     source = torch.tensor([[4, 5, 6, 2], [7, 2, PAD, PAD]])
     memory = model.encode(source, source == PAD)
     y, words = torch.randn(2, 3, 5).double(), torch.randn(2, 3, 3).double()
-    found, weights = attention(y, words, memory)
+    found, weights = layer.attend(y, words, memory)
 
     half = math.sqrt(0.5)
     for row, length in enumerate((4, 2)):
         z = memory.keys[row, :length]
         e = model.source_embedding(source[row, :length][None])[0]
         for place in range(3):
-            d = (attention.query(y[row, place]) + words[row, place]) * half
+            d = (query(y[row, place]) + words[row, place]) * half
             a = (z @ d).softmax(dim=0)
             c = length * math.sqrt(1 / length) * (a @ ((z + e) * half))
             assert_close(weights[row, place, :length], a)
-            assert_close(found[row, place], (attention.output(c) + y[row, place]) * half)
+            assert_close(found[row, place], (output(c) + y[row, place]) * half)
 
 
 def test_gradients_into_the_published_encoder_are_shared_out():

@@ -7,12 +7,12 @@ import torch
 from torch.testing import assert_close
 
 from nmt_core.models.embedding import (
-    LearnedPositions,
-    SinusoidalPositions,
+    Positions,
     embedding_table,
     pretrained_table,
     sinusoids,
 )
+from nmt_core.models.settings import TransformerConfig
 from nmt_core.text.vocabulary import PAD
 
 
@@ -32,31 +32,32 @@ def test_sinusoids_are_the_papers(width):
     assert_close(sinusoids(50, width), torch.tensor(expected))
 
 
-def test_positions_may_begin_anywhere():
-    """Also beyond what was ever asked for."""
-    words = torch.zeros(1, 3, 8)
-
-    for first in (0, 5, 254, 1000):
-        found = SinusoidalPositions(8, trained_scale=False)(words, first)
-        assert_close(found[0], sinusoids(first + 3, 8)[first:])
+def positions(width, **settings):
+    return Positions(TransformerConfig(width=width, heads=1, **settings))
 
 
-def test_the_articles_scale_is_one_at_first_and_learns():
-    positions = SinusoidalPositions(8, trained_scale=True)
-    words = torch.ones(2, 3, 8)
-    assert_close(positions(words, 0), SinusoidalPositions(8, trained_scale=False)(words, 0))
+@pytest.mark.parametrize("first", [0, 5, 254, 1000])
+def test_sinusoids_begin_anywhere(first):
+    found = positions(8)(torch.zeros(1, 3, 8), first)
 
-    positions(words, 0).sum().backward()
+    assert_close(found[0], sinusoids(first + 3, 8)[first:])
 
-    assert positions.scale.grad == pytest.approx(2 * sinusoids(3, 8).sum().item(), rel=1e-5)
+
+def test_trained_scale_is_one_at_first_and_learns():
+    scaled, words = positions(8, position_scale="trained"), torch.ones(2, 3, 8)
+    assert_close(scaled(words, 0), positions(8)(words, 0))
+
+    scaled(words, 0).sum().backward()
+
+    assert scaled.scale.grad == pytest.approx(2 * sinusoids(3, 8).sum().item(), rel=1e-5)
 
 
 def test_learned_positions_past_the_last_share_its_vector():
-    positions = LearnedPositions(4, 3)
-    found = positions(torch.zeros(1, 5, 4), 0)[0]
+    learned = positions(4, positions="learned", max_positions=3)
+    found = learned(torch.zeros(1, 5, 4), 0)[0]
 
-    assert_close(found[:3], positions.table.weight)
-    assert_close(found[3:], positions.table.weight[2].expand(2, 4))
+    assert_close(found[:3], learned.table.weight)
+    assert_close(found[3:], learned.table.weight[2].expand(2, 4))
 
 
 def test_the_row_of_padding_begins_at_zero():

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from nmt_core.base.compute import cpu_has_bfloat16
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.recurrence import RecurrentLayer, RecurrentStep
-from nmt_core.models.rnn import Attention, Encoder, RnnMemory, reverse_sequences
+from nmt_core.models.rnn import Attention, Encoder, RnnMemory
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.text.vocabulary import BOS
 
@@ -178,14 +178,6 @@ def test_an_attentional_vector_is_fed_into_the_next_step(kind):
             seen, _ = attention(state[0][:, None], memory)
         vector = attention.vector(seen[:, 0], state[0])
         assert_close(found[:, place], model.readout(vector))
-
-
-def test_reading_backwards_leaves_padding_where_it_is():
-    x = torch.tensor([[1, 2, 3], [4, 5, 0], [6, 0, 0]])[:, :, None]
-    lengths = torch.tensor([3, 2, 1])
-
-    assert [[3, 2, 1], [5, 4, 0], [6, 0, 0]] == reverse_sequences(x, lengths)[:, :, 0].tolist()
-    assert torch.equal(x, reverse_sequences(reverse_sequences(x, lengths), lengths))
 
 
 @pytest.mark.parametrize("cell", TORCHS)

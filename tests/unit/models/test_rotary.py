@@ -13,6 +13,12 @@ WIDTH = 8
 FAR = torch.tensor([0, 1, 2, 7, 500])
 
 
+def rotation_at(positions):
+    """The rotation of some positions of a long sentence."""
+    cosine, sine = compute_rotation(torch.zeros(1, 501, 1), WIDTH)
+    return cosine[positions], sine[positions]
+
+
 def test_features_are_turned_as_complex_numbers_are():
     """Su et al. 2021, section 3.2.2, with the frequencies of equation 15."""
     x = seeded((2, 3, len(FAR), WIDTH))
@@ -22,7 +28,7 @@ def test_features_are_turned_as_complex_numbers_are():
     turned = pairs * torch.polar(torch.ones_like(angles), angles)
 
     expected = torch.cat([turned.real, turned.imag], dim=-1)
-    assert_close(rotate(x, compute_rotation(FAR, WIDTH)), expected, atol=1e-4, rtol=1e-4)
+    assert_close(rotate(x, rotation_at(FAR)), expected, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("shift", [1, 30])
@@ -31,7 +37,7 @@ def test_a_product_depends_on_distance_alone(shift):
     places = torch.arange(5)
 
     def multiply(positions):
-        rotation = compute_rotation(positions, WIDTH)
+        rotation = rotation_at(positions)
         return rotate(query, rotation) @ rotate(key, rotation).transpose(-1, -2)
 
     assert_close(multiply(places), multiply(places + shift), atol=1e-4, rtol=1e-4)
@@ -40,7 +46,7 @@ def test_a_product_depends_on_distance_alone(shift):
 
 def test_the_first_position_stays_and_no_length_changes():
     x = seeded((1, 2, 4, WIDTH))
-    turned = rotate(x, compute_rotation(torch.arange(4), WIDTH))
+    turned = rotate(x, rotation_at(torch.arange(4)))
 
     assert_close(turned[:, :, 0], x[:, :, 0])
     assert_close(turned.norm(dim=-1), x.norm(dim=-1))
@@ -49,7 +55,7 @@ def test_the_first_position_stays_and_no_length_changes():
 def test_half_precision_stays_half():
     x = seeded((1, 1, 3, WIDTH)).bfloat16()
 
-    assert rotate(x, compute_rotation(torch.arange(3), WIDTH)).dtype == torch.bfloat16
+    assert rotate(x, rotation_at(torch.arange(3))).dtype == torch.bfloat16
 
 
 def test_words_are_embedded_without_positions():

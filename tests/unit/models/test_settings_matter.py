@@ -1,7 +1,5 @@
 """What the settings of a shape ask for is there: dropout, ties, layers of any depth."""
 
-from contextlib import contextmanager
-
 import pytest
 import torch
 from torch.testing import assert_close
@@ -24,22 +22,6 @@ def built(config, *, sizes=(9, 9), seed=0):
     return model.eval()
 
 
-@contextmanager
-def counted(monkeypatch, modules):
-    """Count the places that drop, by probability, and let nothing be dropped."""
-    places = []
-
-    def keep(x, probability, *, training, variational=False, whole_batch=False):
-        if probability:
-            places.append((probability, training, variational and not whole_batch))
-        return x
-
-    with monkeypatch.context() as patched:
-        for module in modules:
-            patched.setattr(module, "dropout", keep)
-        yield places
-
-
 def transformer_config(**more):
     return TransformerConfig(
         width=8, heads=2, feed_forward_width=16, encoder_layers=2, decoder_layers=3, **more
@@ -56,67 +38,57 @@ def conv_config(**more):
 
 PLACES = [
     # words, then per layer: after attention, inside the dense block, after it
-    pytest.param(transformer_config(), 1 + 2 * 3, 1 + 3 * 4, id="transformer"),
+    (transformer_config(), 1 + 2 * 3 + 1 + 3 * 4),
     # words and the input of each layer; and what is predicted from
-    pytest.param(conv_config(), 1 + 2, 1 + 3 + 1, id="published"),
+    (conv_config(), 1 + 2 + 1 + 3 + 1),
     # what each layer adds
-    pytest.param(conv_config(block="article", positions="sinusoidal"), 2, 3, id="article"),
+    (conv_config(block="article", positions="sinusoidal"), 2 + 3),
     # the input of each layer; and what is predicted from
-    pytest.param(rnn_config(attention="dot", input_feeding=False), 2, 3 + 1, id="rnn_whole"),
-    pytest.param(rnn_config(attention="none", input_feeding=False), 2, 3 + 1, id="rnn_plain"),
+    (rnn_config(attention="dot", input_feeding=False), 2 + 3 + 1),
+    (rnn_config(attention="none", input_feeding=False), 2 + 3 + 1),
     # the words at once, the input of further layers step by step; and what is predicted from
-    pytest.param(rnn_config(attention="additive"), 2, 1 + STEPS * 2 + 1, id="rnn_stepped"),
+    (rnn_config(attention="additive"), 2 + 1 + STEPS * 2 + 1),
 ]
 
 
-@pytest.mark.parametrize("variational", [True, False])
-@pytest.mark.parametrize(("config", "encoding", "decoding"), PLACES)
-def test_dropout_is_at_every_place(monkeypatch, config, encoding, decoding, variational):
-    positioned = hasattr(config, "variational_dropout")
-    settings = {"dropout": 0.25} | ({"variational_dropout": variational} if positioned else {})
-    model = built(config.model_copy(update=settings)).train()
-    # attention has its own probability, 0 by default
-    with counted(monkeypatch, (layers,)) as places:
-        memory = model.encode(SOURCE, SOURCE == PAD)
-        assert encoding == len(places)
-        model.decode(TARGET, memory, model.start(memory))
+def read(model, monkeypatch, module, *, halve=None):
+    """Return logits, and what each place drops; half of one place's features are left out."""
+    places = []
 
-    assert encoding + decoding == len(places)
-    assert {(0.25, True, variational and positioned)} == set(places)
+    def half(x, probability, *, training, variational=False, whole_batch=False):
+        if probability:
+            places.append((probability, training, variational and not whole_batch))
+        if not probability or len(places) - 1 != halve:
+            return x
+        return x * torch.tensor([2.0, 0.0]).repeat(x.size(-1) // 2 + 1)[: x.size(-1)]
 
-
-def test_attention_weights_are_dropped(monkeypatch):
-    """Once per layer of the encoder, twice per layer of the decoder, with their own probability."""
-    model = built(transformer_config(dropout=0.0, attention_dropout=0.25)).train()
-    with counted(monkeypatch, (attention,)) as places:
-        model(SOURCE, SOURCE == PAD, TARGET)
-
-    assert [(0.25, True, False)] * (2 + 3 * 2) == places
+    monkeypatch.setattr(module, "dropout", half)
+    return model(SOURCE, SOURCE == PAD, TARGET), places
 
 
 @pytest.mark.parametrize(
-    ("config", "which"),
+    ("module", "setting", "config", "count"),
     [
-        pytest.param(place.values[0], which, id=f"{place.id}-{which}")
-        for place in PLACES
-        for which in range(sum(place.values[1:]))
+        *((layers, "dropout", *place) for place in PLACES),
+        # once per layer of the encoder, twice per layer of the decoder
+        (attention, "attention_dropout", transformer_config(dropout=0.0), 2 + 3 * 2),
     ],
 )
-def test_what_is_dropped_at_any_place_matters(monkeypatch, config, which):
-    """Half of one place's features are left out; another place's are not."""
-    model = built(config)
-    expected = model(SOURCE, SOURCE == PAD, TARGET)
-    called = []
+@pytest.mark.parametrize("variational", [True, False])
+def test_dropout_is_at_every_place_and_matters(
+    monkeypatch, module, setting, config, count, variational
+):
+    changes = {setting: 0.25}
+    if hasattr(config, "variational_dropout"):
+        changes["variational_dropout"] = variational
+    model = built(config.model_copy(update=changes)).train()
+    expected, places = read(model, monkeypatch, module)
+    by_sentence = setting == "dropout" and changes.get("variational_dropout", False)
 
-    def half(x, probability, **_):
-        called.extend([x] if probability else [])
-        if not probability or len(called) - 1 != which:
-            return x
-        return x * torch.tensor([2.0, 0.0]).repeat(x.size(-1) // 2)
-
-    monkeypatch.setattr(layers, "dropout", half)
-
-    assert not torch.allclose(expected, model(SOURCE, SOURCE == PAD, TARGET))
+    assert places == [(0.25, True, by_sentence)] * count
+    for which in range(count) if variational else ():
+        halved, _ = read(model, monkeypatch, module, halve=which)
+        assert not torch.allclose(expected, halved)
 
 
 @pytest.mark.parametrize(("layers", "aligning"), [(1, 0), (2, 0), (3, 1), (4, 2)])
@@ -157,16 +129,6 @@ def test_ties_are_what_is_asked_for_and_no_more(config, tie, tables, bias):
     assert (output is target) == (tie != "none")
     assert (source is target) == (tie == "all")
     assert (model.output.bias is not None) == bool(bias)
-
-
-def test_where_a_convolutional_model_looked_is_the_mean_of_its_layers():
-    model = built(conv_config())
-    memory = model.encode(SOURCE, SOURCE == PAD)
-    *_, weights = model._read(TARGET, memory, model.start(memory))
-
-    assert 3 == len(weights)
-    assert_close(sum(weights) / 3, model.attention(TARGET, memory))
-    assert not torch.allclose(weights[-1], model.attention(TARGET, memory))
 
 
 @pytest.mark.parametrize(

@@ -131,13 +131,12 @@ def test_corpora_are_slices_if_there_are_several():
     text = make_text([*references[:3], ""], references, ["eins", "zwei", "eins", "eins"])
     corpora = {"own": slice(0, 3), "web": slice(3, 4)}
     params = EvaluateParams(resamples=10)
-    slices = measure_slices(params, text, corpora, word_counts={"eins": 9, "zwei": 1})
+    slices = measure_slices(params, text, corpora)
 
-    assert slices["rare_words"].sentences == 1
     assert slices["corpus own"].scores["chrf"][0] == pytest.approx(100)
     assert slices["corpus web"].scores["chrf"][0] == 0
     alone = measure_slices(params, text, {"one": slice(0, 4)})
-    assert not [name for name in alone if name.startswith("corpus") or name == "rare_words"]
+    assert not [name for name in alone if name.startswith("corpus")]
 
 
 @pytest.mark.parametrize(
@@ -186,15 +185,15 @@ def test_beam_sizes_are_powers_of_two_and_the_configured_size():
 )
 def test_curves_are_logged_points_or_validations(monkeypatch, tmp_path, logged, steps, losses):
     drawn = []
-    monkeypatch.setattr(evaluate, "draw_learning_curve", lambda _, *curves: drawn.extend(curves))
+    monkeypatch.setattr(evaluate, "draw_learning_curve", lambda *a, **more: drawn.append((a, more)))
     curve = [{"step": n, "loss": n / 10, "learning_rate": 0.1} for n in logged]
     evaluate.draw_training(tmp_path, TRAINING | {"curve": curve})
-    [validation, training], scores, rates = drawn
+    [((_, curves, scores, rates), named)] = drawn
 
-    assert (validation.x, validation.y) == ([80, 160], [4.4, 4.39])
-    assert (training.x, training.y) == (steps, pytest.approx(losses))
-    assert (scores.label, scores.x, scores.y) == ("BLEU", [80, 160], [21.0, 22.0])
-    assert (rates.x, rates.y) == (steps, [0.1] * len(steps))
+    assert curves["validation"] == ([80, 160], [4.4, 4.39])
+    assert curves["training"] == (steps, pytest.approx(losses))
+    assert (scores, named) == (([80, 160], [21.0, 22.0]), {"metric": "BLEU"})
+    assert rates == (steps, [0.1] * len(steps))
 
 
 @pytest.fixture

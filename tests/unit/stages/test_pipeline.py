@@ -8,7 +8,7 @@ import pytest
 from nmt_core.corpora.fetch.vectors import VectorsConfig
 from nmt_core.corpora.formats import tables, translations
 from nmt_core.corpora.named import CORPORA
-from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SLICES
+from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
 from nmt_core.models.settings import ARCHITECTURES
 from nmt_core.search.engine import PROGRAMS
 from stages.params import SECTIONS
@@ -82,7 +82,6 @@ def list_modules(stage):
         ("train", [place for name, place in METRICS.ours.items() if name in DEFAULT_METRICS]),
         ("train", [kind.builds for kind in ARCHITECTURES.ours.values()]),
         ("evaluate", METRICS.ours.values()),
-        ("evaluate", SLICES.ours.values()),
         ("export", [program.loader for program in PROGRAMS.ours.values()]),
         ("export", [program.writer for program in PROGRAMS.ours.values() if program.writer]),
     ],

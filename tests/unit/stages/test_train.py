@@ -169,7 +169,7 @@ def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
     monkeypatch.setattr(train, "run_rank", lambda *given: trained.append(given))
     monkeypatch.setattr(train.launch, "is_rank", lambda: rank)
     monkeypatch.setattr(train.launch, "launch", lambda *given: started.append(given))
-    monkeypatch.setattr(train.launch, "record_errors", nullcontext)
+    monkeypatch.setattr(train.launch, "end_as_asked", nullcontext)
     train.main()
 
     assert started == [("stages.train", wanted.compute)] * launched
@@ -215,12 +215,9 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     )
     assert made.batches.mixture.seed == 5
     assert made.batches.sample(0, 1)[0][0] == tag
-    score = made.translate_and_score
-    assert [*zip(score.sources, score.references, strict=True)] == pairs[:3]
-    assert [numbers[0] for numbers in score.source_numbers] == [tag] * 3
-    assert max(map(len, score.source_numbers)) == train.LONGEST
-    assert (score.target, score.compute, score.metric.higher_is_better) == (
-        target,
-        "compute",
-        False,
-    )
+    score = made.translate_and_score.keywords
+    assert [*zip(score["sources"], score["references"], strict=True)] == pairs[:3]
+    assert [numbers[0] for numbers in score["source_numbers"]] == [tag] * 3
+    assert max(map(len, score["source_numbers"])) == train.LONGEST
+    assert (score["target"], score["compute"]) == (target, "compute")
+    assert not score["metric"].higher_is_better

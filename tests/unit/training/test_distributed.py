@@ -2,14 +2,9 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.training.distributed import ALONE, World, init_process_group, take_gpu
 from nmt_core.training.settings import WorldConfig
-from stages.configure.sections import read_settings
-from stages.params import TrainParams
-from tests.support.presets import PRESETS
-from tests.support.projects import PROJECT
 
 
 @pytest.mark.parametrize("environment", [{}, {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "1"}])
@@ -57,14 +52,3 @@ def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
     assert taken == [1]
     with pytest.raises(ConfigError, match=r"4 processes need as many GPUs, and 2 can be seen here"):
         take_gpu(1, processes=4)
-
-
-@pytest.mark.parametrize(("processes", "refused"), [(1, False), (2, True)])
-def test_batch_statistics_are_refused_before_anything_runs(processes, refused):
-    section = read_settings(path=PROJECT / "params.yaml")["train"]
-    values = section | {"compute": {"processes": processes}, "model": PRESETS["convs2s_article"]}
-    if refused:
-        with pytest.raises(ConfigError, match=r"train: this model normalises by the"):
-            build(TrainParams, values, at="train")
-    else:
-        build(TrainParams, values, at="train")

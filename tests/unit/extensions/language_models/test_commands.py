@@ -138,10 +138,8 @@ def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path)
 
     assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
     assert "goes with --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
-    assert "holds a translator, and a language model is wanted" in refuse(
-        "score", "--language-model", translator
-    )
-    assert "and a translator is wanted" in refuse("score", "--model", counted)
+    assert "name the folder of a language model" in refuse("score", "--language-model", translator)
+    assert "name the folder of a translator" in refuse("score", "--model", counted)
     assert "generate.top_p" in refuse("generate", "--language-model", counted, "--top-p", 2)
 
 
