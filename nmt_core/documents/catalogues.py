@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
@@ -34,26 +33,24 @@ LANGUAGE = re.compile(r'^("Language:[ \t]*)([^"\\]*)', re.MULTILINE)
 MOST_FORMS = 10
 """Maximum plural forms of a language; Arabic has six."""
 
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{}\[\],:]')
-"""A string, or a sign of the syntax; what stands between them has neither."""
+STRING = r'"(?:[^"\\]|\\.)*+"'
+TOKEN = re.compile(
+    rf"(?:(?P<key>{STRING})\s*:\s*)?(?:(?P<value>{STRING})(?!\s*:)|(?P<open>[{{\[]))|(?P<close>[}}\]])|{STRING}"
+)
+"""A string or the beginning of what holds others, with its key; an end; or the key of a number."""
 
 METADATA = "@"
 LOCALE = "@@locale"
 
 
-class _Plurals(NamedTuple):
-    """The plural forms of the language to translate into."""
-
-    forms: int = 0
-    """How many; 0 if the file does not say it."""
-    singular: int = 0
-    """The number of the form for one thing; -1 if there is none."""
+_Plurals = tuple[int, int]
+"""The number of plural forms, or 0, and which of them is that for one thing, or -1."""
 
 
 def read_po_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay."""
     file = parse_po(data, "this document", DocumentError)
-    plurals = _Plurals()
+    plurals = (0, 0)
     for message in file.messages:
         if message.is_header and "msgstr" in message.fields:
             plurals = _read_header(message, file.lines, codes)
@@ -80,11 +77,7 @@ def _encode(text: str, charset: str) -> bytes:
 
 
 def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None) -> _Plurals:
-    """Return what the header says of plurals; write the language into it if it names none.
-
-    Raises:
-        DocumentError: if it names another one.
-    """
+    """Return what the header says of plurals; write the language into it if it names none."""
     first, last, text = message.fields["msgstr"]
     for number in range(first, last):
         if codes and (language := LANGUAGE.match(lines[number])):
@@ -94,13 +87,13 @@ def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None
                 lines[number] = f"{language[1].rstrip()} {codes[1].replace('-', '_')}{rest}"
     plurals = PLURALS.search(text)
     if plurals is None or not 0 < int(plurals[1]) <= MOST_FORMS:
-        return _Plurals()
+        return 0, 0
     count = int(plurals[1])
     try:
         singular = gettext.c2py(plurals[2].strip())(1)
     except (ValueError, RecursionError, ZeroDivisionError):
-        return _Plurals(count)
-    return _Plurals(count, singular if count > 1 else -1)
+        return count, 0
+    return count, singular if count > 1 else -1
 
 
 def _needs_translation(message: Message) -> bool:
@@ -143,6 +136,7 @@ def _write(
         flags = [FUZZY] * is_doubtful + [flag for flag in message.flags if flag != FUZZY]
         written = [f"#, {', '.join(flags)}{end}"] if flags else []
         at += message.flag_line is not None
+    forms, singular = plurals
     for number, name in enumerate(message.forms):
         first, last, text = message.fields[name]
         written += lines[at:first]
@@ -151,13 +145,10 @@ def _write(
             written += lines[first:last]
         else:
             before = lines[first].partition(name)[0] + name
-            written.append(
-                _write_string(before, texts[0 if number == plurals.singular else -1], end)
-            )
-    if "msgid_plural" in message.fields:
-        for number in range(len(message.forms), plurals.forms):
-            text = texts[0 if number == plurals.singular else -1]
-            written.append(_write_string(f"msgstr[{number}]", text, end))
+            written.append(_write_string(before, texts[0 if number == singular else -1], end))
+    for number in range(len(message.forms), forms) if "msgid_plural" in message.fields else ():
+        text = texts[0 if number == singular else -1]
+        written.append(_write_string(f"msgstr[{number}]", text, end))
     return "".join(written)
 
 
@@ -206,27 +197,15 @@ def _read_json(
 
 def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
     """Yield where each string begins and ends that is no key, with the keys that lead to it."""
-    keys: list[str] = []  # of what is open; of a list, nothing
-    inside: list[str] = []
-    is_key = False
+    keys: list[str] = []  # of what is open; of an item of a list, and of the whole, an empty one
     for match in TOKEN.finditer(text):
-        sign = match[0]
-        if sign in "{[":
-            inside.append(sign)
-            keys.append("")
-            is_key = sign == "{"
-        elif sign in "}]":
-            inside.pop()
+        key = json.loads(match["key"] or '""')
+        if match["value"]:
+            yield [*keys, key], *match.span("value")
+        elif match["open"]:
+            keys.append(key)
+        elif match["close"]:
             keys.pop()
-            is_key = False
-        elif sign == ",":
-            is_key = inside[-1] == "{"
-        elif sign == ":":
-            is_key = False
-        elif is_key:
-            keys[-1] = json.loads(sign)
-        else:
-            yield keys, *match.span()
 
 
 def _read_value(_: list[str], raw: str, untranslated: Untranslated) -> Part:
@@ -238,7 +217,7 @@ def _read_value(_: list[str], raw: str, untranslated: Untranslated) -> Part:
 def _read_resource(
     keys: list[str], raw: str, untranslated: Untranslated, *, codes: LanguageCodes | None
 ) -> Part:
-    if keys == [LOCALE]:
+    if keys == ["", LOCALE]:
         locale = json.loads(raw)
         if codes is None or not locale:
             return raw

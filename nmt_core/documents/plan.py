@@ -94,17 +94,6 @@ class Plan:
             if len(spans) > 1 and _is_plain(passage)
         ]
 
-    def list_plain(self) -> list[str]:
-        """Return the lines without tags inside."""
-        return [
-            line for line, is_marked in zip(self.lines, self.marked, strict=True) if not is_marked
-        ]
-
-    def keep_whole(self, known: Collection[str]) -> "Plan":
-        """Return a plan in which passages that a memory has are one sentence."""
-        whole = {*known} & {*self.wholes}
-        return replace(self, whole=whole) if whole else self
-
     @cached_property
     def lines(self) -> list[str]:
         """All sentences, each as a line for a model."""
@@ -201,10 +190,13 @@ class DocumentTranslator:
         plan = Plan(passages, self.segmenter)
         known: dict[str, Translated] = {}
         if self.recall:
-            for text in dict.fromkeys((*plan.wholes, *plan.list_plain())):
+            marked = zip(plan.lines, plan.marked, strict=True)
+            plain = [line for line, is_marked in marked if not is_marked]
+            for text in dict.fromkeys((*plan.wholes, *plain)):
                 if approved := self.recall(text):
                     known[text] = approved
-            plan = plan.keep_whole(known)
+            if whole := known.keys() & {*plan.wholes}:
+                plan = replace(plan, whole=whole)
         recalled = [
             None if is_marked else known.get(line)
             for line, is_marked in zip(plan.lines, plan.marked, strict=True)
