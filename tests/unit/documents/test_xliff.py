@@ -1,10 +1,7 @@
-import random
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Reason
@@ -26,21 +23,13 @@ UNITS = {
     NEW: '<x:unit id="u"><x:segment%s>%s\n <x:source>%s</x:source>%s</x:segment></x:unit>',
 }
 INLINE = {
-    OLD: [
-        *(" Hello there", " &amp; ", "%s", "{n}", '<x id="1"/>', '<g id="2">a</g>', "<!-- c -->"),
-        *(
-            "&lt;i&gt;so&lt;/i&gt;",
-            '<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept>',
-            '<ph id="4">code</ph>',
-        ),
-        *('<mrk mtype="protected">Name</mrk>', '<g id="5">of <g id="6">you</g> now</g>', "\n  "),
-        *('<bx id="7" rid="7"/>so<ex id="8" rid="7"/>', '<bpt id="9">x</bpt>'),
-    ],
-    NEW: [
-        *(" Hello there", " &amp; ", "%s", "{n}", '<x:ph id="1"/>', '<x:pc id="2">a</x:pc>'),
-        *('<x:sc id="3"/>to<x:ec startRef="3"/>', '<x:mrk id="5" translate="no">Name</x:mrk>'),
-        *('<x:cp hex="001A"/>', '<x:pc id="6">of <x:pc id="7">you</x:pc> now</x:pc>', "\n  "),
-    ],
+    OLD: ' Hello there &amp; %s{n}<x id="1"/><g id="2">a</g><!-- c -->&lt;i&gt;so&lt;/i&gt;'
+    '<bpt id="3">&lt;b></bpt>to<ept id="3">/b</ept><ph id="4">code</ph>\n  '
+    '<mrk mtype="protected">Name</mrk><g id="5">of <g id="6">you</g> now</g>'
+    '<bx id="7" rid="7"/>so<ex id="8" rid="7"/><bpt id="9">x</bpt>',
+    NEW: ' Hello there &amp; %s{n}<x:ph id="1"/><x:pc id="2">a</x:pc><x:cp hex="001A"/>\n  '
+    '<x:sc id="3"/>to<x:ec startRef="3"/><x:mrk id="5" translate="no">Name</x:mrk>'
+    '<x:pc id="6">of <x:pc id="7">you</x:pc> now</x:pc>',
 }
 LANGUAGE = {OLD: ' target-language="de"', NEW: ' trgLang="de"'}
 DONE = '<target state="translated">*</target>'
@@ -76,26 +65,21 @@ REVIEW = {
 both = pytest.mark.parametrize("file", [OLD, NEW], ids=["1.2", "2.1"])
 
 
-def compose(file, seed):
-    """Return a file before it is translated, and translated to itself."""
-    draw = random.Random(seed)
-    before = after = ""
-    for _ in range(draw.randint(0, 4)):
-        source = "Hi" + "".join(draw.choices(INLINE[file], k=draw.randint(0, 6)))
-        given, old, told, new = draw.choice(STATES[file])
-        note = draw.choice(("", "<!-- n -->"))
-        before += UNITS[file] % (given, note, source, old)
-        after += UNITS[file] % (told, note, source, new.replace("*", source))
-    end = draw.choice(("\n", "\r\n"))
-    texts = file % ("", before), file % (LANGUAGE[file], after)
-    return [text.replace("\n", end).encode() for text in texts]
+def compose(file, end="\n"):
+    """Return a file of units in all states before it is translated, and translated to itself."""
+    source = "Hi" + INLINE[file]
+    texts = []
+    for language, side in (("", 0), (LANGUAGE[file], 2)):
+        pairs = [(row[side], row[side + 1].replace("*", source)) for row in STATES[file]]
+        units = [UNITS[file] % (given, "<!-- n -->", source, target) for given, target in pairs]
+        texts.append((file % (language, "".join(units))).replace("\n", end).encode())
+    return texts
 
 
 @both
-@settings(max_examples=30)
-@given(st.integers(0, 2**32))
-def test_all_but_targets_stays(file, seed):
-    before, after = compose(file, seed)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_all_but_targets_stays(file, end):
+    before, after = compose(file, end)
 
     written = keep(read_xliff_file(before, CODES))
     assert written.replace(b"\r", b"") == after.replace(b"\r", b"")  # XML reads them alike
@@ -110,12 +94,11 @@ def list_codes(element):
 
 
 @both
-@settings(max_examples=30)
-@given(st.integers(0, 2**32), st.integers(0, 9))
-def test_no_tag_is_lost_and_lost_placeholders_need_review(file, seed, garbled):
-    before, _ = compose(file, seed)
+@pytest.mark.parametrize("seed", range(15))
+def test_no_tag_is_lost_and_lost_placeholders_need_review(file, seed):
+    before, _ = compose(file)
     with_comments = ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))
-    root = ET.fromstring(garble(read_xliff_file(before, CODES), garbled), with_comments)
+    root = ET.fromstring(garble(read_xliff_file(before, CODES), seed), with_comments)
 
     for unit in root.iterfind(".//{*}target/.."):
         target = unit.find("{*}target")
