@@ -4,7 +4,7 @@ Usage: python -m stages.download
 Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.json,
         data/monolingual/, data/weights.json, data/tags.json,
-        data/vectors/{source,target}.vec, data/vectors/source.bin, data/vectors/vectors.json,
+        data/vectors/{source,target}.vec, data/vectors/vectors.json,
         data/initial_model/, reports/download.json, reports/data.html; and fetched files and what
         was read of them: downloads/
 """

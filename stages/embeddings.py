@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.fasttext import compose_missing, train_vectors
+from nmt_core.data.fasttext import train_vectors
 from nmt_core.data.settings import GivenVectors, LearnedEmbeddings, TrainedVectors
 from nmt_core.data.vectors import WordVectors, build_embedding_matrix, read_vectors
 from nmt_core.text.vocabulary import Vocabulary
@@ -64,9 +64,7 @@ def run(
 
 def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
     tokens = Vocabulary.load(vocabulary / f"{side}.txt")
-    vectors_of = read_vectors(vectors / f"{side}.vec", tokens)
-    model = vectors / f"{side}.bin"
-    return compose_missing(vectors_of, tokens, model) if model.exists() else vectors_of
+    return read_vectors(vectors / f"{side}.vec", tokens)
 
 
 def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:

@@ -92,22 +92,21 @@ class _JoinedSplit:
         sides: Mapping[str, Path],
         folder: Path,
         scratch: Path,
-        config: NearDuplicateConfig,
+        distance: float,
         workers: WorkersConfig,
     ) -> Nearness:
-        """Find near duplicates of the test and validation sets in a folder; remove them if set."""
+        """Remove near duplicates of the test and validation sets in a folder."""
         held_out = {side: scratch / f"held_out.{side}" for side in sides}
         for side, path in held_out.items():
             path.touch()
             for name in HELD_OUT:
                 append(folder / f"{name}.{side}", path)
-        near = find_near_pairs(sides, held_out, config, workers=workers, scratch=scratch)
+        near = find_near_pairs(sides, held_out, distance, workers=workers, scratch=scratch)
         for path in held_out.values():
             path.unlink()
-        if config.remove:
-            marked = np.zeros_like(self.keep)
-            marked[near.rows] = True
-            self.remove(marked, "near_duplicate")
+        marked = np.zeros_like(self.keep)
+        marked[near.rows] = True
+        self.remove(marked, "near_duplicate")
         return near
 
     def write(self, folder: Path) -> None:
@@ -140,7 +139,6 @@ def join_corpora(
 
     Raises:
         CorpusError: if a split, or the train of a corpus, is left without any pair.
-        NmtError: if workers are lost.
     """
     near: Nearness | None = None
     held_out: dict[Split, Digests] = {}
@@ -152,7 +150,7 @@ def join_corpora(
             joined.remove(_mark_held_out_before(joined), "held_out_before")
         if name == "train" and near_duplicates.distance:
             sides = {side: joined.pairs.files[side] for side in SIDES}
-            near = joined.remove_near(sides, folder, scratch, near_duplicates, workers)
+            near = joined.remove_near(sides, folder, scratch, near_duplicates.distance, workers)
         joined.remove_repeated()
         if name != "train":
             held_out[name] = joined.digests[joined.keep]
@@ -178,10 +176,6 @@ def join_monolingual(
     removed.
 
     ``corpus`` is the folder of parallel text, and ``side`` that of the language.
-
-    Raises:
-        CorpusError: if a corpus is left without any line.
-        NmtError: if workers are lost.
     """
     joined = _JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
@@ -190,9 +184,9 @@ def join_monolingual(
         column = np.frombuffer(digests, dtype="<u8")
         pairs = np.stack([column, column], axis=1)  # each line is a pair with itself
         joined.remove(mark_shared(joined.digests, pairs), f"also_in_{split}")
-    if near_duplicates.distance and near_duplicates.remove:
+    if near_duplicates.distance:
         text = {side: joined.pairs.files["source"]}
-        joined.remove_near(text, corpus, scratch, near_duplicates, workers)
+        joined.remove_near(text, corpus, scratch, near_duplicates.distance, workers)
     joined.remove_repeated()
     written = scratch / "monolingual"
     written.mkdir()

@@ -40,11 +40,7 @@ class Description(NamedTuple):
 
 
 def check_tag_name(tag: str) -> str:
-    """Return a tag; empty for none.
-
-    Raises:
-        ValueError: if it is not a short name.
-    """
+    """Return a tag; empty for none."""
     if tag and not re.fullmatch("[A-Za-z0-9_-]{1,40}", tag):
         raise ValueError(
             f"a tag is a name of at most 40 letters, digits, _ and -, such as medical, got {tag!r}"
@@ -105,8 +101,7 @@ class Corpus(ExternalFiles):
             The text of train, and of the splits in :meth:`list_given`.
 
         Raises:
-            CorpusError: if a file cannot be fetched or has another digest.
-            CorpusError: if a file cannot be read or was changed.
+            CorpusError: if a file cannot be fetched or read, or has another digest.
         """
 
     @abstractmethod
@@ -131,26 +126,17 @@ class Corpus(ExternalFiles):
         A corpus without files has none, and is read on every run.
 
         Raises:
-            CorpusError: if a file cannot be fetched or has another digest.
-            CorpusError: if a file cannot be read or was changed.
+            CorpusError: if a file cannot be fetched or read, or has another digest.
         """
         return [fetch(source).origin for source in self.sources(languages)]
 
     def check(self, languages: Languages) -> None:
-        """Check that the corpus has both languages.
-
-        Raises:
-            ValueError: if it has not.
-        """
+        """Check that the corpus has both languages."""
 
     def estimate_size(
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
-        """Estimate the size of train without fetching a file; None if it is unknown.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-        """
+        """Estimate the size of train without fetching a file; None if it is unknown."""
         del languages, find_cached
         return None
 

@@ -181,7 +181,6 @@ def filter_corpus(
 
     Raises:
         CorpusError: if the text is unusable, or wrong as a whole.
-        NmtError: if workers are lost.
     """
     filtered = FilteredCorpus(folder, readings={name: CorpusReading() for name in texts})
     staged = [StagedPairs(folder, name) for name in SPLITS]
@@ -212,11 +211,7 @@ def filter_corpus(
 def _inspect(
     train: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
 ) -> tuple[Path | None, list[str]]:
-    """Inspect a corpus if settings say so; return its screen, if it has one, and the notices.
-
-    Raises:
-        CorpusError: if the corpus is wrong as a whole.
-    """
+    """Inspect a corpus if settings say so; return its screen, if it has one, and the notices."""
     look, config = rules.filters.look, rules.filters.screen
     if not rules.languages or not train or (look is None and config is None):
         return None, []

@@ -215,11 +215,7 @@ class MonolingualCorpus(Corpus):
 
 
 def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:
-    """Count the pairs in files, and the bytes or characters of their targets.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
+    """Count the pairs in files, and the bytes or characters of their targets."""
     pairs = size = 0
     for paths in parts:
         for target in _read_targets(paths, languages):

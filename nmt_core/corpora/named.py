@@ -47,9 +47,6 @@ def expand_name(name: str) -> dict[str, Any]:
 
     ``europarl``, ``opus:CORPUS/VERSION``, an address on the web, or the path of files with both
     sides, with one ``*`` for all such files in a folder.
-
-    Raises:
-        ValueError: if it stands for none.
     """
     if name in KNOWN:
         return dict(KNOWN[name])
@@ -103,11 +100,7 @@ Corpora = Mapping[str, Corpus]
 
 
 def check_name(name: str) -> str:
-    """Return a name of a corpus, which is also one of a file.
-
-    Raises:
-        ValueError: if it is not one.
-    """
+    """Return a name of a corpus, which is also one of a file."""
     if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,39}", name):
         raise ValueError(
             "a corpus has a name of at most 40 lower-case letters, digits, _ and -, which begins "
@@ -148,11 +141,7 @@ class CorporaConfig(Config):
 
 
 def check_corpora(corpora: Corpora, languages: Languages) -> None:
-    """Check that corpora can be read together.
-
-    Raises:
-        ValueError: naming the setting that prevents it.
-    """
+    """Check that corpora can be read together."""
     if languages.source == languages.target:
         raise ValueError(
             f"languages.source and languages.target are both {languages.source}; text within a "
@@ -195,11 +184,7 @@ def list_split_off(corpora: Corpora) -> frozenset[Split]:
 def estimate_total(
     corpora: Corpora, languages: Languages, *, find_cached: FindCached = find_nothing
 ) -> Size | None:
-    """Estimate the size of all training text; None if that of a corpus is unknown.
-
-    Raises:
-        CorpusError: if a file cannot be read.
-    """
+    """Estimate the size of all training text; None if that of a corpus is unknown."""
     sizes = [
         corpus.estimate_size(languages, find_cached=find_cached)
         for corpus in list_parallel(corpora).values()

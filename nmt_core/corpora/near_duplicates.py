@@ -23,8 +23,10 @@ from rapidfuzz.distance import Levenshtein
 from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
 from nmt_core.corpora.filters import MarkTable
-from nmt_core.corpora.splitting import NearDuplicateConfig
 from nmt_core.text.words import UNSPACED
+
+MAX_EXAMPLES = 5
+"""Number of near duplicates that are shown."""
 
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 
@@ -174,24 +176,24 @@ def _load_index(path: Path, digest: str, distance: float) -> SentenceIndex:
 def find_near_pairs(
     train: Mapping[str, Path],
     held_out: Mapping[str, Path],
-    config: NearDuplicateConfig,
+    distance: float,
     *,
     workers: WorkersConfig,
     scratch: Path,
 ) -> Nearness:
     """Return the pairs of train with a side that is near to that side of a held-out pair.
 
-    Each argument maps a side to its file.
-
-    Raises:
-        NmtError: if workers are lost.
+    Args:
+        train: the file of each side.
+        held_out: the file of each side.
+        distance: edits per word of a held-out sentence.
+        workers: processes or a cluster.
+        scratch: folder for temporary files.
     """
     paths = tuple(path.absolute() for path in held_out.values())
     digests = tuple(map(files.sha256, paths))
     columns = [cut(path, workers.chunk_lines) for path in train.values()]
-    jobs = [
-        CompareJob(spans, paths, digests, config.distance) for spans in zip(*columns, strict=True)
-    ]
+    jobs = [CompareJob(spans, paths, digests, distance) for spans in zip(*columns, strict=True)]
     sentences = [list(files.read_lines(path)) for path in paths]
     rows: list[int] = []
     counts = np.zeros(len(sentences[0]), dtype=np.int64)
@@ -205,6 +207,6 @@ def find_near_pairs(
                 train, lines, sentences, near, strict=True
             ):
                 for place, edits in edits_by_place.items():
-                    if edits and place not in examples and len(examples) < config.examples:
+                    if edits and place not in examples and len(examples) < MAX_EXAMPLES:
                         examples[place] = NearExample(name, line, held_outs[place], edits)
     return Nearness(np.array(rows, dtype=np.int64), counts, list(examples.values()))

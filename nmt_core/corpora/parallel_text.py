@@ -126,7 +126,6 @@ def read_pairs(
     drop: Collection[Problem],
     reading: CorpusReading,
     repair: Collection[RepairName] = (),
-    max_line_bytes: int = MAX_LINE_BYTES,
 ) -> Iterator[tuple[int, Pair]]:
     """Yield the numbers of rows, from 1, and their pairs.
 
@@ -136,7 +135,7 @@ def read_pairs(
     Raises:
         CorpusError: naming file and line of a problem not in ``drop``.
     """
-    columns = [_read_raw(span, max_line_bytes) for span in rows.spans]
+    columns = [_read_raw(span) for span in rows.spans]
     if rows.spans[0].first == 1 and rows.place.before:
         reading.noticed["header_row"] += rows.place.before
     for number, row in enumerate(zip(*columns, strict=True), start=rows.spans[0].first):
@@ -188,7 +187,7 @@ def _cut(
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         for path, spans in zip(paths, columns, strict=True):
-            first = next(_read_raw(spans[0], MAX_LINE_BYTES), None) if spans else None
+            first = next(_read_raw(spans[0]), None) if spans else None
             refuse_utf16(first or b"", path)  # half a line end counts as one more line
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
@@ -225,9 +224,9 @@ def _unpacked(path: Path, scratch: Path) -> Path:
     return Path(file.name)
 
 
-def _read_raw(span: LineSpan, max_line_bytes: int) -> Iterator[bytes | None]:
+def _read_raw(span: LineSpan) -> Iterator[bytes | None]:
     with span.opened() as readline:
-        yield from bound_lines(readline, max_line_bytes)
+        yield from bound_lines(readline, MAX_LINE_BYTES)
 
 
 def _make_pair(

@@ -55,9 +55,7 @@ class CorpusReader:
         """Read corpora.
 
         Raises:
-            CorpusError: if a text is unusable.
-            CorpusError: if a file cannot be fetched or has another digest.
-            NmtError: if workers are lost.
+            CorpusError: if a text is unusable or cannot be fetched.
         """
         split_off = list_split_off(corpora)
         return {
@@ -130,11 +128,7 @@ class TrainedText(CorporaConfig):
 
 
 def read_texts(folder: Path) -> list[TrainedText]:
-    """Read the trainings of an exported model, the last first; none of exports before corpora.json.
-
-    Raises:
-        ConfigError: if the file is invalid.
-    """
+    """Read the trainings of an exported model, the last first; none of exports that lack them."""
     try:
         texts = files.read_json(folder / TEXTS)
     except FileNotFoundError:

@@ -56,18 +56,12 @@ class SplitConfig(Config):
 
 
 class NearDuplicateConfig(Config):
-    """Sentences of train that nearly equal one of validation or test."""
+    """Removal of training pairs with a sentence that nearly equals one of validation or test."""
 
     distance: Annotated[float, Field(ge=0, le=0.4)] = 0.2
     """Word edits per word of a validation or test sentence up to which a sentence of train is a
     near duplicate: 0.2 allows one edit for five to nine words, two for ten to fourteen. Case and
     punctuation do not count; 0 turns the search off."""
-
-    remove: bool = True
-    """Remove training pairs with a near side; false only counts them."""
-
-    examples: int = Field(5, ge=0, le=10_000)
-    """Number of examples in ``reports/download.json`` and the model card."""
 
 
 def split_of(source: str, config: SplitConfig) -> Split:

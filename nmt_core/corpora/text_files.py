@@ -105,11 +105,7 @@ def digest_paths(paths: Sequence[Path]) -> str:
 
 
 def measure_file(path: Path) -> dict[str, Any]:
-    """Return the path, the size and the SHA-256 of a file.
-
-    Raises:
-        CorpusError: if it cannot be read.
-    """
+    """Return the path, the size and the SHA-256 of a file."""
     try:
         digest = files.sha256(require_regular_file(path))
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}

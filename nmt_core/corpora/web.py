@@ -110,9 +110,6 @@ HOME = "https://opus.nlpl.eu"
 
 INDEX = f"{HOME}/opusapi/?source={{source}}&target={{target}}&preprocessing=moses"
 
-TOKEN_CHARACTERS = 6
-"""Characters of an average token, with the space before it."""
-
 PAIR_CHARACTERS = 150
 """Characters of an average target sentence."""
 
@@ -165,14 +162,15 @@ class OpusCorpus(FetchedCorpus):
     def estimate_size(
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
-        index = find_cached(opus_index(languages))
-        for entry in read_opus_index(index.path) if index else ():
-            is_this = (entry.corpus, entry.version) == (self.corpus, self.version)
-            if is_this and (size := entry.estimate_size(languages)):
-                return size
         if size := super().estimate_size(languages, find_cached=find_cached):
             return size
-        return Size(self.pairs, self.pairs * PAIR_CHARACTERS) if self.pairs else None
+        index = find_cached(opus_index(languages))
+        counts = {
+            (entry.corpus, entry.version): entry.alignment_pairs
+            for entry in (read_opus_index(index.path) if index else ())
+        }
+        pairs = counts.get((self.corpus, self.version), self.pairs)
+        return Size(pairs, pairs * PAIR_CHARACTERS) if pairs else None
 
     @override
     def describe(self) -> Description:
@@ -196,8 +194,6 @@ class OpusEntry:
     size: int
     """KiB of the archive."""
     latest: Literal["True", "False"]
-    source_tokens: int | Literal[""] = ""
-    target_tokens: int | Literal[""] = ""
 
     @property
     def name(self) -> str:
@@ -209,12 +205,6 @@ class OpusEntry:
         """Address of the page that states origin and licence."""
         pair = f"{self.source}&{self.target}"
         return f"{HOME}/{self.corpus}/{pair}/{self.version}/{self.corpus}"
-
-    def estimate_size(self, languages: Languages) -> Size | None:
-        """Estimate the size of the text; None if the index does not count its tokens."""
-        backwards = self.source == spell_with_underscores(languages.target)
-        tokens = self.source_tokens if backwards else self.target_tokens
-        return None if tokens == "" else Size(self.alignment_pairs, tokens * TOKEN_CHARACTERS)
 
 
 class _Index(TypedDict):
@@ -229,11 +219,7 @@ def opus_index(languages: Languages, url: str = INDEX) -> Source:
 
 
 def read_opus_index(path: Path) -> list[OpusEntry]:
-    """Read an index, the largest corpora first.
-
-    Raises:
-        CorpusError: if it is not an index.
-    """
+    """Read an index, the largest corpora first."""
     try:
         index = TypeAdapter(_Index).validate_json(path.read_bytes())
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Vectors trained by fastText, and vectors that it composes from subwords.
+"""Vectors that fastText trains; those of rare words it composes from subwords.
 
 Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". This is the only module
 that knows the fasttext package, and it runs as a program of its own, see :func:`train_vectors`.
@@ -15,11 +15,10 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, UInt8
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.base.config import Config
-from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.packages import is_installed
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.data.vectors import COMPOSED, FOUND, MISSING, WordVectors
@@ -73,7 +72,11 @@ def train_vectors(
         ConfigError: if fastText is not installed.
         NmtError: if fastText fails, or its numbers are not finite.
     """
-    _check_installed()
+    if not is_installed("fasttext"):
+        raise ConfigError(
+            "fastText runs on Linux on x86-64 with Python 3.11 to 3.13 only; set "
+            "embeddings.vectors.kind to none"
+        )
     with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
         tasks = [
             Task(text=text, vocabulary=words, result=Path(folder, str(number)), vectors=config)
@@ -81,27 +84,6 @@ def train_vectors(
         ]
         processes = [stack.enter_context(_start(task)) for task in tasks]
         return [_result(task, process) for task, process in zip(tasks, processes, strict=True)]
-
-
-def compose_missing(vectors: WordVectors, vocabulary: Vocabulary, model: Path) -> WordVectors:
-    """Return the vectors with those that a fastText model composes for words without.
-
-    Raises:
-        ConfigError: if fastText is not installed.
-        CorpusError: if the file is no fastText model, or one of another length of vectors.
-    """
-    if not vectors.counts()["missing"]:
-        return vectors
-    _check_installed()
-    loaded = _load(model)
-    if loaded.get_dimension() != vectors.dimensions:
-        raise CorpusError(
-            f"{model} has vectors of {loaded.get_dimension()} numbers, but the .vec file beside it "
-            f"{vectors.dimensions}; give two files of one training"
-        )
-    weight, origin = vectors.weight.copy(), vectors.origin.copy()
-    _look_up(loaded, vocabulary, weight, origin, known_as=COMPOSED)
-    return WordVectors(weight, origin)
 
 
 def main() -> None:
@@ -112,21 +94,10 @@ def main() -> None:
         model = _train(task.text, task.vectors)
     except (RuntimeError, ValueError) as error:
         sys.exit(f"fastText: {error}")
-    vocabulary = Vocabulary.load(task.vocabulary)
-    weight = np.zeros((len(vocabulary), task.vectors.dimensions), dtype=np.float32)
-    origin = np.zeros(len(vocabulary), dtype=np.uint8)
-    _look_up(model, vocabulary, weight, origin, known_as=FOUND)
-    if not (np.abs(weight) < LARGEST).all():
+    vectors = _look_up(model, Vocabulary.load(task.vocabulary))
+    if not (np.abs(vectors.weight) < LARGEST).all():
         sys.exit("fastText: the vectors hold numbers that are not finite or beyond all measure")
-    save_file({"weight": weight, "origin": origin}, task.result)
-
-
-def _check_installed() -> None:
-    if not is_installed("fasttext"):
-        raise ConfigError(
-            "fastText runs on Linux on x86-64 with Python 3.11 to 3.13 only; give a .vec file "
-            "without a .bin file, or set embeddings.vectors.kind to none"
-        )
+    save_file({"weight": vectors.weight, "origin": vectors.origin}, task.result)
 
 
 def _start(task: Task) -> subprocess.Popen[str]:
@@ -181,37 +152,19 @@ def _train(text: Path, config: TrainedVectors) -> Any:
     )
 
 
-def _load(model: Path) -> Any:
-    import fasttext  # heavy, and needed by few
+def _look_up(model: Any, vocabulary: Vocabulary) -> WordVectors:
+    """Return the vectors of words; the reserved tokens have none.
 
-    try:
-        return fasttext.load_model(str(model))
-    except (RuntimeError, ValueError) as error:
-        raise CorpusError(
-            f"{model} cannot be read as a fastText model ({error}); fetch it again"
-        ) from None
-
-
-def _look_up(
-    model: Any,
-    vocabulary: Vocabulary,
-    weight: Float32[np.ndarray, "V D"],
-    origin: UInt8[np.ndarray, " V"],
-    *,
-    known_as: int,
-) -> None:
-    """Fill the rows of missing words; the reserved tokens are no words.
-
-    A word whose subwords all are unknown would get zeros, and stays missing.
+    A word whose subwords are all unknown would get zeros, and stays missing.
     """
-    for row in range(len(SPECIALS), len(vocabulary)):
-        if origin[row] != MISSING:
-            continue
-        word = vocabulary.tokens[row]
+    weight = np.zeros((len(vocabulary), model.get_dimension()), dtype=np.float32)
+    origin = np.full(len(vocabulary), MISSING, dtype=np.uint8)
+    for row, word in enumerate(vocabulary.tokens[len(SPECIALS) :], start=len(SPECIALS)):
         vector = model.get_word_vector(word)
         if vector.any():
             weight[row] = vector
-            origin[row] = known_as if model.get_word_id(word) >= 0 else COMPOSED
+            origin[row] = FOUND if model.get_word_id(word) >= 0 else COMPOSED
+    return WordVectors(weight, origin)
 
 
 if __name__ == "__main__":

@@ -27,11 +27,7 @@ READ_AHEAD = 128
 def read_in_process(
     make: Callable[[], Iterator[Share[BatchT]]],
 ) -> Generator[Share[BatchT], None, None]:
-    """Yield the shares of an iterator that another process makes and runs.
-
-    Raises:
-        NmtError: if that process dies.
-    """
+    """Yield the shares of an iterator that another process makes and runs."""
     loader = DataLoader(
         _Shares(make),
         batch_size=None,

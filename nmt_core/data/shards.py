@@ -218,11 +218,7 @@ def verify_shards(folder: Path) -> None:
 
 
 def read_index(folder: Path) -> ShardIndex:
-    """Read the index of a folder of shards.
-
-    Raises:
-        BundleError: if there is none, or one of another format.
-    """
+    """Read the index of a folder of shards."""
     try:
         index = build(ShardIndex, files.read_json(folder / INDEX), at=INDEX)
     except (OSError, ValueError, RecursionError, ConfigError) as error:

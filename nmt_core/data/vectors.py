@@ -109,9 +109,6 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
     """Read the vectors of a vocabulary's words; memory holds these and one line of the file.
 
     Rows of the reserved tokens, such as the ``</s>`` of fastText, are never used.
-
-    Raises:
-        CorpusError: if the file is missing or damaged.
     """
     rows_of = {word: row for row, word in enumerate(vocabulary.tokens) if row >= len(SPECIALS)}
     dimensions, rows = read_sound_rows(path)

@@ -10,7 +10,6 @@ import pytest
 from nmt_core.base.config import build
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig
-from nmt_core.corpora.fetch.vectors import MODEL_MAGIC
 from stages import download
 from stages.params import DownloadParams
 from tests.support import opus
@@ -311,11 +310,10 @@ def test_vectors_come_from_files(run, write, tmp_path):
         "kind": "file",
         "source": write("a.vec", b"2 1\nja 1\nnein 2\n"),
         "target": write("b.vec", b"2 1\nyes 1\nyes 2\n"),
-        "source_model": write("a.bin", MODEL_MAGIC + b"model"),
     }
     metrics = run(corpus, split=THIRDS, vectors=vectors)[0]
 
-    names = ["source.bin", "source.vec", "target.vec", "vectors.json"]
+    names = ["source.vec", "target.vec", "vectors.json"]
     assert names == sorted(path.name for path in (tmp_path / "out" / "vectors").iterdir())
     assert metrics["vectors"]["target"]["duplicate_word"] == 1
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file
 
 from nmt_core.base import config
 from nmt_core.base.errors import CorpusError, NmtError
-from nmt_core.data.fasttext import ZEROED_MEMORY, Task, train_vectors
+from nmt_core.data.fasttext import Task, train_vectors
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from stages import embeddings as stage
@@ -68,16 +68,6 @@ def write_vectors(project, side, rows):
     lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in rows.items()]
     path = project / "vectors" / f"{side}.vec"
     path.write_text(f"{len(rows)} {dimensions}\n{''.join(lines)}")
-
-
-def train_model(text, path, dimensions=4):
-    """Keep a model of fastText, as the download stage may bring one."""
-    program = (
-        "import fasttext, sys; text, path, dimensions = sys.argv[1:]; fasttext.train_unsupervised("
-        "text, dim=int(dimensions), minCount=1, bucket=1000, thread=1, verbose=0).save_model(path)"
-    )
-    command = [sys.executable, "-c", program, text, path, str(dimensions)]
-    subprocess.run(command, env=ZEROED_MEMORY, check=True)
 
 
 @pytest.mark.slow
@@ -157,23 +147,6 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
 
     assert process.wait(timeout=60) == 1
     assert not (project / "result").exists()
-
-
-def test_a_model_composes_source_words(project):
-    given = {"hund": [1.0] * 4}
-    write_vectors(project, "source", given)
-    write_vectors(project, "target", given)
-    train_model(project / "tokenized" / "train.target", project / "vectors" / "source.bin")
-
-    run(project, params(vectors={"kind": "vectors"}))
-
-    words = words_of(project)
-    weight = load_file(project / "embeddings" / "source.safetensors")["weight"]
-    counts = description(project)
-    assert weight[words.encode(["hund"])[0]].tolist() == [1.0] * 4
-    assert not np.array_equal(weight[words.encode([RARE])[0]], weight[words.encode(["igel"])[0]])
-    assert (counts["source"]["found"], counts["source"]["missing"]) == (1, 1)  # the comma
-    assert (counts["target"]["found"], counts["target"]["composed"]) == (1, 0)
 
 
 def test_vectors_of_another_language_are_refused(project):

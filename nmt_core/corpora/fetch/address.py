@@ -75,11 +75,7 @@ def redact(text: str) -> str:
 
 
 def check_redirect(origin: str, goal: str) -> None:
-    """Refuse a redirect out of the web, out of encryption or into a private network.
-
-    Raises:
-        CorpusError: naming the reason.
-    """
+    """Refuse a redirect out of the web, out of encryption or into a private network."""
     before, after = urlsplit(origin), urlsplit(goal)
     host = after.hostname or ""
     if after.scheme not in SCHEMES:

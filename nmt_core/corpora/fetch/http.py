@@ -17,7 +17,6 @@ from secrets import SystemRandom
 
 import httpx2
 from rich.console import Console
-from rich.progress import Progress, TaskID
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError, ServerError
@@ -82,6 +81,8 @@ class _Transfer:
         self._version = sibling_path(path, ".part.json")
         self._config = config
         self._console = Console(stderr=True)
+        self._progress = bytes_bar(self._console)
+        self._task = self._progress.add_task(path.name, total=None)
 
     def run(self) -> Fetched:
         """Fetch the file, check it and give it its name."""
@@ -108,19 +109,18 @@ class _Transfer:
         """Fetch the rest of the file."""
         timeout = httpx2.Timeout(self._config.timeout_seconds)
         try:
-            with httpx2.Client(timeout=timeout) as client, bytes_bar(self._console) as progress:
-                task = progress.add_task(self._path.name, total=None)
-                self._retry(client, progress, task)
+            with httpx2.Client(timeout=timeout) as client, self._progress:
+                self._retry(client)
         except OSError as error:
             message = f"{self._part} cannot be written: {error.strerror}"
             raise files.disk_error(error, self._part) or CorpusError(message) from None
 
-    def _retry(self, client: httpx2.Client, progress: Progress, task: TaskID) -> None:
+    def _retry(self, client: httpx2.Client) -> None:
         """Attempt the transfer until it succeeds; progress resets the count of failures."""
         failures = most_bytes = 0
         while True:
             try:
-                self._attempt(client, progress, task)
+                self._attempt(client)
             except _TransientError as error:
                 failures += 1
                 if self._size() > most_bytes + GROWTH_BYTES:
@@ -160,7 +160,7 @@ class _Transfer:
         self._part.unlink(missing_ok=True)
         self._version.unlink(missing_ok=True)
 
-    def _attempt(self, client: httpx2.Client, progress: Progress, task: TaskID) -> None:
+    def _attempt(self, client: httpx2.Client) -> None:
         offset, headers = self._resume()
         try:
             with closing(self._open(client, headers)) as response:
@@ -170,8 +170,8 @@ class _Transfer:
                     offset, total = 0, _content_length(response)
                 if total is not None and not self._source.lines:
                     self._check_size(total)
-                progress.update(task, completed=offset, total=total)
-                self._receive(response, offset, total, progress, task)
+                self._progress.update(self._task, completed=offset, total=total)
+                self._receive(response, offset, total)
         except httpx2.TimeoutException as error:
             message = f"the server was silent for too long ({type(error).__name__})"
             raise _TransientError(message) from None
@@ -190,9 +190,13 @@ class _Transfer:
 
     def _open(self, client: httpx2.Client, headers: dict[str, str]) -> httpx2.Response:
         """Follow redirects to the answer; raise an error for a bad status."""
-        source = self._source
-        url, auth = parse_url(source.url, source.setting), find_credentials()
-        request = client.build_request("GET", url, headers=headers)
+        source, auth = self._source, find_credentials()
+        try:
+            request = client.build_request("GET", source.url, headers=headers)
+        except httpx2.InvalidURL:
+            raise CorpusError(f"{source.setting} holds {BAD_ADDRESS}; correct it") from None
+        if request.url.scheme not in SCHEMES or not request.url.host:
+            raise CorpusError(f"{source.setting} must begin with http:// or https://")
         for _ in range(MAX_REDIRECTS + 1):
             response = client.send(request, stream=True, auth=auth)
             if response.next_request is None:
@@ -239,14 +243,7 @@ class _Transfer:
             raise _TransientError("the file has changed since its first part was fetched")
         return None if match[2] == "*" else int(match[2])
 
-    def _receive(
-        self,
-        response: httpx2.Response,
-        offset: int,
-        total: int | None,
-        progress: Progress,
-        task: TaskID,
-    ) -> None:
+    def _receive(self, response: httpx2.Response, offset: int, total: int | None) -> None:
         lines = self._source.lines
         newlines = _count_lines(self._part) if lines and offset else 0
         with self._part.open("ab" if offset else "wb") as file:
@@ -257,7 +254,7 @@ class _Transfer:
                 size += len(chunk)
                 self._check_size(size)
                 file.write(chunk)
-                progress.advance(task, len(chunk))
+                self._progress.advance(self._task, len(chunk))
                 newlines += chunk.count(b"\n") if lines else 0
                 if lines and newlines >= lines:
                     break
@@ -276,23 +273,6 @@ class _Transfer:
                 f"{redact_url(self._source.url)} is larger than download.http.max_bytes "
                 f"({self._config.max_bytes:,} bytes); raise that if the file is right"
             )
-
-
-def parse_url(url: str, setting: str) -> httpx2.URL:
-    """Parse an address on the web.
-
-    Raises:
-        CorpusError: if it is not one.
-    """
-    try:
-        parsed = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        raise CorpusError(f"{setting} holds {BAD_ADDRESS}; correct it") from None
-    if parsed.scheme not in SCHEMES or not parsed.host:
-        raise CorpusError(
-            f"{redact_url(url)} cannot be fetched; {setting} must begin with http:// or https://"
-        )
-    return parsed
 
 
 def find_credentials() -> httpx2.Auth | None:

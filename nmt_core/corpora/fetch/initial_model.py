@@ -28,19 +28,15 @@ class NoInitialModel(ExternalFiles):
     """The tag of this choice."""
 
 
-class ReplayedModel(ExternalFiles):
-    """A finished model that training continues from."""
-
-    replay: float = Field(0.5, ge=0, lt=1)
-    """Share of sampled pairs from the text that the model was trained on, as named in its export,
-    against forgetting; 0 for none."""
-
-
-class BundleModel(ReplayedModel):
+class BundleModel(ExternalFiles):
     """An exported model on this machine."""
 
     kind: Literal["bundle"]
     """The tag of this choice."""
+
+    replay: float = Field(0.5, ge=0, lt=1)
+    """Share of sampled pairs from the text that the model was trained on, as named in its export,
+    against forgetting; 0 for none."""
 
     folder: Path
     """Folder of the export."""
@@ -63,11 +59,14 @@ class BundleModel(ReplayedModel):
         return self.model_copy(update={"folder": self.folder.absolute()})
 
 
-class ChampionModel(ReplayedModel):
+class ChampionModel(ExternalFiles):
     """The champion of the registry."""
 
     kind: Literal["champion"]
     """The tag of this choice."""
+
+    replay: float = Field(0.5, ge=0, lt=1)
+    """Share of sampled pairs from the text that the champion was trained on, 0 for none."""
 
     sha256: Checksum = ""
     """Digest of the version; retraining writes that of the present champion. Empty accepts any."""

@@ -114,12 +114,7 @@ class ExternalFiles(Config):
         return {}
 
     def pinned(self) -> Self:
-        """Return a copy with the present digests of those files.
-
-        Raises:
-            CorpusError: if a file cannot be read.
-            BundleError: if an exported model is missing.
-        """
+        """Return a copy with the present digests of those files."""
         return self
 
     def absolute(self) -> Self:

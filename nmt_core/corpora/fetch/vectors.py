@@ -16,41 +16,26 @@ from typing_extensions import override
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import explain_unreadable_file, require_regular_file
 from nmt_core.corpora.fetch.address import Address
 from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, Source
 from nmt_core.data.vectors import open_vectors
 
 RowCount = Annotated[int, Field(ge=1, le=1_000_000_000)]
 
-MODEL_MAGIC = (793712314).to_bytes(4, "little")
-"""First bytes of a fastText model (FASTTEXT_FILEFORMAT_MAGIC_INT32)."""
 
-
-class Vectors(ExternalFiles):
-    """Settings of pre-trained word vectors."""
-
-    kind: str
-
-    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Write the vectors of each side to ``folder``; return the fetched files, by side.
-
-        Raises:
-            CorpusError: if they cannot be fetched.
-            CorpusError: if a file cannot be read, or holds no vectors.
-        """
-        del languages, folder, fetch
-        return {}
-
-
-class NoVectors(Vectors):
+class NoVectors(ExternalFiles):
     """Embeddings are learnt from scratch."""
 
     kind: Literal["none"]
     """The tag of this choice."""
 
+    def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Write no vectors."""
+        del languages, folder, fetch
+        return {}
 
-class DownloadedVectors(Vectors):
+
+class DownloadedVectors(ExternalFiles):
     """The most frequent words of published vectors; only these are transferred."""
 
     kind: Literal["download"]
@@ -74,8 +59,8 @@ class DownloadedVectors(Vectors):
             for code in languages.codes
         ]
 
-    @override
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
+        """Fetch and write the vectors of each side; return the files and counts, by side."""
         measured: dict[str, Any] = {}
         for side, source in zip(Languages.model_fields, self.sources(languages), strict=True):
             fetched = fetch(source)
@@ -90,7 +75,7 @@ class DownloadedVectors(Vectors):
             raise CorpusError(f"{path} has {read} of {wanted} rows")
 
 
-class VectorFiles(Vectors):
+class VectorFiles(ExternalFiles):
     """Vectors on this machine."""
 
     kind: Literal["file"]
@@ -102,16 +87,12 @@ class VectorFiles(Vectors):
     target: Path
     """Vectors of the target language, .vec or .vec.gz."""
 
-    source_model: Path | None = None
-    """The fastText model (.bin) of ``source``, which composes vectors of unknown words."""
-
     rows: RowCount = 100_000
     """Number of rows from the top."""
 
-    @override
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        if self.source_model is not None:
-            copy_model(self.source_model, folder / "source.bin")
+        """Copy the vectors of each side; return the files and counts, by side."""
+        del languages, fetch
         return {
             side: {"path": str(path)} | write_vectors(path, folder / f"{side}.vec", rows=self.rows)
             for side, path in (("source", self.source), ("target", self.target))
@@ -171,20 +152,3 @@ def _is_valid(fields: list[bytes], dimensions: int) -> bool:
         return False
     is_word = word.split() == [word]
     return is_word and len(numbers) == dimensions and bool(np.isfinite(numbers).all())
-
-
-def copy_model(model: Path, path: Path) -> None:
-    """Copy a fastText model.
-
-    Raises:
-        CorpusError: if it is missing or another file.
-    """
-    try:
-        with require_regular_file(model).open("rb") as content:
-            if content.read(len(MODEL_MAGIC)) != MODEL_MAGIC:
-                raise CorpusError(f"{model} is not a fastText model; give a .bin of fastText")
-            content.seek(0)
-            with files.whole_file(path) as part, part.open("wb") as file:
-                shutil.copyfileobj(content, file)
-    except FileNotFoundError as error:
-        raise explain_unreadable_file(model, error) from None

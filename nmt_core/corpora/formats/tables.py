@@ -214,11 +214,7 @@ def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
 
 
 def read_sheet(path: Path) -> Iterator[list[str]]:
-    """Yield the rows of the first sheet of a workbook.
-
-    Raises:
-        CorpusError: if it is damaged, or python-calamine is missing.
-    """
+    """Yield the rows of the first sheet of a workbook."""
     calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)

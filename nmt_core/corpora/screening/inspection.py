@@ -121,9 +121,6 @@ def read_sample(
 
     Returns:
         Pairs, in runs of neighbours, and the line, or unit, of each in its file.
-
-    Raises:
-        CorpusError: if the text is unusable.
     """
     step = max(1, len(rows) * MIN_RUN // limit)
     chosen = rows[::step]
@@ -148,9 +145,6 @@ def inspect_sample(
         languages: codes of source and target; or of monolingual text, whose pairs are each a line
             with itself.
         lines: the line of each pair in its file; without, the sample is the whole file.
-
-    Raises:
-        CorpusError: if py3langid is missing.
     """
     scorer, sides = load_scorer(), list[_Side]()
     names = ("source", "target") if len(languages) > 1 else ("text",)

@@ -30,11 +30,7 @@ MIN_LETTERS = 16
 
 
 class LanguageScorer:
-    """Scores lines by the likelihood of each language that py3langid knows.
-
-    Raises:
-        CorpusError: with the command that installs py3langid, if it is missing.
-    """
+    """Scores lines by the likelihood of each language that py3langid knows."""
 
     def __init__(self) -> None:
         model = _load_classifier()
@@ -109,11 +105,7 @@ class LanguageScorer:
 
 @cache
 def load_scorer() -> LanguageScorer:
-    """Return the scorer of this process.
-
-    Raises:
-        CorpusError: with the command that installs py3langid, if it is missing.
-    """
+    """Return the scorer of this process."""
     return LanguageScorer()
 
 

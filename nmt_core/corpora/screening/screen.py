@@ -108,11 +108,7 @@ class Screen:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Load a screen.
-
-        Raises:
-            CorpusError: if it cannot be read.
-        """
+        """Load a screen."""
         try:
             with np.load(folder / "screen.npz", allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}

@@ -16,7 +16,6 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.corpora import parallel_text as corpus
-from nmt_core.corpora.fetch.vectors import copy_model
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.parallel_text import (
     DAMAGED,
@@ -323,7 +322,6 @@ def test_devices_and_pipes_are_refused(tmp_path, name):
         lambda: next(read_raw_lines(path)),
         lambda: cut_rows(Text((text.paths,)), 9, scratch=tmp_path),
         lambda: own.find_origins(LANGUAGES, fetch=None),
-        lambda: copy_model(path, tmp_path / "copy"),
     ):
         with pytest.raises(CorpusError, match="is not an ordinary file"):
             read()

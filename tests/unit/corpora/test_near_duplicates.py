@@ -15,7 +15,6 @@ from nmt_core.corpora.near_duplicates import (
     cut_words,
     find_near_pairs,
 )
-from nmt_core.corpora.splitting import NearDuplicateConfig
 
 FEW_WORDS = ["ja", "nein", "Haus", "und", "x"]
 SENTENCE = "Der Gerichtshof hat im Jahr 1998 über diese Klage zweimal beraten."
@@ -185,20 +184,20 @@ def make_texts(tmp_path):
     return make_texts
 
 
-@pytest.mark.parametrize(("planted", "processes"), [(2, 1), (20, 2)])
-def test_planted_near_duplicates_are_found_and_no_other(make_texts, tmp_path, planted, processes):
+@pytest.mark.parametrize(("planted", "processes", "shown"), [(2, 1, 0), (20, 2, 5)])
+def test_near_duplicates_are_found_and_no_other(make_texts, tmp_path, planted, processes, shown):
     train, held_out, rows = make_texts(planted)
     found = find_near_pairs(
         train,
         held_out,
-        NearDuplicateConfig(examples=3),
+        0.2,
         workers=WorkersConfig(processes=processes, chunk_lines=300),
         scratch=tmp_path,
     )
 
     assert rows == found.rows.tolist()
     assert found.counts.sum() == planted
-    assert len(found.examples) <= 3
+    assert len(found.examples) == shown
     for side, line, near, edits in found.examples:
         assert 0 < edits == count_edits(cut_words(line), cut_words(near))
         place = [*files.read_lines(held_out[side])].index(near)
@@ -209,9 +208,7 @@ def test_nothing_held_out_is_near_nothing(tmp_path):
     paths = {side: tmp_path / side for side in ("source", "target")}
     for path in paths.values():
         files.write_lines(path, ["...", "", "Ja."])
-    found = find_near_pairs(
-        paths, paths, NearDuplicateConfig(), workers=WorkersConfig(), scratch=tmp_path
-    )
+    found = find_near_pairs(paths, paths, 0.2, workers=WorkersConfig(), scratch=tmp_path)
 
     assert [2] == found.rows.tolist()
     assert [0, 0, 1] == found.counts.tolist()

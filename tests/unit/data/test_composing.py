@@ -1,26 +1,22 @@
 """Which words get a vector, and of which kind, whatever a fastText model knows."""
 
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from pydantic import ValidationError
 from safetensors.numpy import load_file, save_file
 
 from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.data import fasttext
-from nmt_core.data.fasttext import Task, compose_missing
+from nmt_core.data.fasttext import Task
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.data.vectors import (
     COMPOSED,
     FOUND,
     MAX_DIMENSIONS,
     MISSING,
-    WordVectors,
     open_vectors,
     read_sound_rows,
 )
@@ -45,58 +41,6 @@ class Model:
 
     def get_word_id(self, word):
         return 0 if word.startswith((KNOWN, *SPECIALS)) else -1
-
-
-def vectors_of(origins):
-    origin = np.array([MISSING] * len(SPECIALS) + origins, dtype=np.uint8)
-    return WordVectors(np.stack([origin, origin], axis=1).astype(np.float32), origin)
-
-
-KINDS = st.lists(
-    st.tuples(st.sampled_from([KNOWN, RARE, STRANGE]), st.sampled_from([MISSING, FOUND])),
-    min_size=1,
-    max_size=6,
-)
-
-
-@given(KINDS)
-@settings(max_examples=40)
-def test_words_without_a_vector_get_the_one_that_a_model_composes(words):
-    vocabulary = Vocabulary([*SPECIALS, *(f"{kind}{at}" for at, (kind, _) in enumerate(words))])
-    given_ones = vectors_of([origin for _, origin in words])
-    before = given_ones.weight.copy(), given_ones.origin.copy()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fasttext, "_load", lambda path: Model() if path == Path("m.bin") else None)
-        made = compose_missing(given_ones, vocabulary, Path("m.bin"))
-
-    for row in range(len(SPECIALS)):
-        assert not made.weight[row].any()
-        assert made.origin[row] == MISSING
-    for row, (kind, origin) in enumerate(words, start=len(SPECIALS)):
-        composed = origin == MISSING and kind != STRANGE
-        assert made.origin[row] == (COMPOSED if composed else origin)
-        assert made.weight[row].tolist() == ([0, 7] if composed else [origin, origin])
-    np.testing.assert_array_equal(before[0], given_ones.weight)
-    np.testing.assert_array_equal(before[1], given_ones.origin)
-
-
-def test_no_model_is_read_where_every_word_has_a_vector(tmp_path):
-    vectors = vectors_of([FOUND, COMPOSED])
-    assert compose_missing(vectors, Vocabulary([*SPECIALS, "a", "b"]), tmp_path / "x") is vectors
-
-
-def test_vectors_of_another_length_are_refused(monkeypatch):
-    monkeypatch.setattr(fasttext, "_load", lambda _: Model(dimensions=5))
-    with pytest.raises(CorpusError, match=r"m\.bin has vectors of 5 numbers.* beside it 2;"):
-        compose_missing(vectors_of([MISSING]), Vocabulary([*SPECIALS, "a"]), Path("m.bin"))
-
-
-def test_what_is_no_model_is_refused(tmp_path):
-    pytest.importorskip("fasttext")
-    path = tmp_path / "m.bin"
-    path.write_bytes(b"no model")
-    with pytest.raises(CorpusError, match=r"m\.bin cannot be read as a fastText model"):
-        compose_missing(vectors_of([MISSING]), Vocabulary([*SPECIALS, "a"]), path)
 
 
 @pytest.fixture

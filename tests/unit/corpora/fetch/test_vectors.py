@@ -3,7 +3,7 @@ import gzip
 import pytest
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.corpora.fetch.vectors import MODEL_MAGIC, copy_model, write_vectors
+from nmt_core.corpora.fetch.vectors import write_vectors
 
 
 @pytest.fixture
@@ -85,24 +85,3 @@ def test_no_sound_row_is_an_error(write, tmp_path):
     told = refusal(write, b"2 3\ngut 1 2\n")
     assert "no valid row of 3 numbers (1 are malformed)" in told
     assert [path.name for path in tmp_path.iterdir()] == ["wiki.de.vec"]
-
-
-def test_models_are_copied(tmp_path):
-    (tmp_path / "wiki.de.bin").write_bytes(MODEL_MAGIC + b"rest")
-    copy_model(tmp_path / "wiki.de.bin", tmp_path / "source.bin")
-
-    assert (tmp_path / "source.bin").read_bytes() == MODEL_MAGIC + b"rest"
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        (b"3 2\n", "wiki.de.bin is not a fastText model"),
-        (None, "wiki.de.bin does not exist"),
-    ],
-)
-def test_what_is_no_model_is_refused(tmp_path, content, expected):
-    if content is not None:
-        (tmp_path / "wiki.de.bin").write_bytes(content)
-    with pytest.raises(CorpusError, match=expected):
-        copy_model(tmp_path / "wiki.de.bin", tmp_path / "source.bin")
