@@ -1,7 +1,6 @@
 """Join filtered corpora into train, validation and test sets that share no sentence.
 
-Duplicates and leaks are found by digests across all corpora. Pairs stay in the order of the
-corpora, so that each corpus has its range of lines.
+Duplicates and leaks are found by digests; each corpus keeps its range of lines.
 """
 
 from collections import Counter

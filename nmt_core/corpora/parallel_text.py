@@ -1,15 +1,14 @@
 r"""Read and write parallel text: line N of one side translates line N of the other.
 
 Bytes are split at ``\n`` only, because a reader that also splits at U+2028 or U+0085 shifts every
-pair after it. Problems are counted; a serious one stops the reading, unless its pair may be
-dropped. One line per file is in memory. Long files are read by several processes.
+pair after it. Problems are counted; a serious one stops the reading or drops its pair.
 """
 
 import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -149,26 +148,17 @@ def read_pairs(
             yield number, pair
 
 
-def write_pairs(pairs: Iterable[Pair], source: Path, target: Path) -> int:
-    """Write parallel text; return the number of pairs. Both files appear whole or not at all.
+def write_pairs(pairs: Sequence[Pair], source: Path, target: Path) -> None:
+    """Write parallel text, each file whole.
 
     Raises:
         ValueError: if a line contains a line end, which would shift all pairs after it.
     """
-    written = 0
-    with (
-        files.whole_file(source) as source_part,
-        files.whole_file(target) as target_part,
-        source_part.open("w", encoding="utf-8", newline="") as source_file,
-        target_part.open("w", encoding="utf-8", newline="") as target_file,
-    ):
-        for pair in pairs:
-            if "\n" in pair.source or "\n" in pair.target:
-                raise ValueError(f"pair {written + 1} contains a line end: {pair!r}")
-            source_file.write(f"{pair.source}\n")
-            target_file.write(f"{pair.target}\n")
-            written += 1
-    return written
+    for number, pair in enumerate(pairs, start=1):
+        if any("\n" in line for line in pair):
+            raise ValueError(f"pair {number} contains a line end: {pair!r}")
+    files.write_lines(source, (pair.source for pair in pairs))
+    files.write_lines(target, (pair.target for pair in pairs))
 
 
 def _cut(

@@ -1,7 +1,6 @@
 """Group sentence pairs of similar length so that a batch holds many tokens and little padding.
 
-Batches are a function of the lengths, a seed, the epoch and the group alone, so a resumed run sees
-the batches that the interrupted one would have seen.
+Batches are a function of lengths, seed, epoch and group alone, so a resumed run sees the same ones.
 """
 
 from bisect import bisect_left
@@ -30,10 +29,9 @@ def batches_of_epoch(
     epoch: int,
     group: int = 0,
 ) -> Batches:
-    """Return the batches of one epoch, in the order of training; every pair is in exactly one.
+    """Return the batches of an epoch or a group of it, in order; every pair is in exactly one.
 
-    A pair longer than ``max_tokens`` is a batch of its own. The seed decides the order, with the
-    epoch and the group, of an epoch that is planned in several.
+    A pair longer than ``max_tokens`` is a batch of its own.
     """
     place = name_place(epoch, group)
     if isinstance(config, BucketBatching):

@@ -1,7 +1,6 @@
 """Modifiers: pairs of lines as people type them, for training.
 
-Each changes a source line as carelessness does; only what must follow in the translation, such as a
-full stop that is not there, changes in the target line, too.
+Each changes the source line; the target line changes only where it must, as for a full stop.
 """
 
 from collections import Counter
@@ -104,13 +103,11 @@ KEYBOARDS: Mapping[str, Mapping[str, str]] = {
 
 
 MASKED = 0.8
-"""Share of the literals, and of the names, that give way to symbols."""
-INSERTED = 0.6
-"""Share of the pairs that get extra symbols, which replace nothing."""
-MOST_INSERTED = 2
-"""Symbols put into a pair."""
+"""Share of literals and names that are replaced by symbols."""
+INSERTED, MOST_INSERTED = 0.6, 2
+"""Share of the pairs that get extra symbols, and the maximum number of these."""
 AT_ENDS = 0.2
-"""Share of them at the beginning or end; the others stand after an equal share of both lines."""
+"""Share of extra symbols at the beginning or end; others follow an equal share of both lines."""
 
 _NAME = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}\-])\p{Lu}[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{Nd}\-])")
 

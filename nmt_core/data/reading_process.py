@@ -1,8 +1,4 @@
-"""Batches that a process of its own reads and draws, so that a GPU does not wait for them.
-
-Drawing the pairs of a batch takes a Python program some milliseconds, in which it starts no
-operation of a GPU.
-"""
+"""Batches that a process of its own reads and draws, so that a GPU does not wait for them."""
 
 import os
 import signal
@@ -61,7 +57,7 @@ class _Shares(IterableDataset[Share[BatchT]]):
 
 
 def _begin(parent: int, number: int) -> None:
-    """Leave it to the process that trains to say when to end, and end with it, however it ends."""
+    """Ignore signals, which the training process handles, and end with that process."""
     del number
     for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(asked, signal.SIG_IGN)

@@ -35,18 +35,15 @@ class MixtureConfig(Config):
     """The shares of several corpora."""
 
     temperature: float = Field(1.0, ge=0.1, le=100)
-    """1 takes weights as they are; more brings shares of large and small corpora nearer to each
-    other: one is in proportion to (weight x pairs)^(1/temperature) (Arivazhagan et al. 2019)."""
+    """The share of a corpus is in proportion to (weight x pairs)^(1/temperature) (Arivazhagan et
+    al. 2019): 1 takes weights as they are, more brings large and small corpora nearer."""
     untagged: float = Field(0.1, ge=0, le=1)
-    """Share of the pairs of corpora with a tag that are read without it, drawn anew in every epoch,
-    so that text whose tag nobody chooses is translated well, too."""
+    """Share of tagged pairs that are read without their tag, drawn anew in every epoch, so that
+    text without a tag is translated well, too."""
 
 
 class AugmentationConfig(Config):
-    """Share of the training pairs that each modifier changes, drawn anew in every epoch.
-
-    Modifiers change what is read, not what is learnt to be written, but where said.
-    """
+    """Share of the training pairs that each modifier changes, drawn anew in every epoch."""
 
     def __bool__(self) -> bool:
         """Tell whether anything is modified."""
@@ -69,7 +66,7 @@ BatchingConfig = Annotated[TokenBatching | BucketBatching, Field(discriminator="
 
 
 class LearnedEmbeddings(Config):
-    """The model learns its embeddings itself, from random numbers."""
+    """The model learns its embeddings, from random numbers."""
 
     kind: Literal["none"] = "none"
     """The tag of this choice."""

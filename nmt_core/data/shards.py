@@ -1,8 +1,7 @@
 """Sentence pairs as numbers, on disk, in shards that are mapped into memory and never read whole.
 
-A folder holds, per shard ``NNNNN``, the tokens of all pairs one after the other (source, then
-target, of each) and the two lengths of each pair, as NumPy arrays; and ``index.json``, which names
-the shards in order with the digest of each.
+A folder holds two NumPy arrays per shard ``NNNNN``, the tokens of all pairs (source, then target,
+of each) and the two lengths of each pair; ``index.json`` names the shards in order.
 """
 
 from bisect import bisect_left
@@ -115,29 +114,21 @@ def write_shards(
         The numbers of shards, pairs, source and target tokens.
     """
     entries: list[dict[str, Any]] = []
-    tokens = np.zeros(2, np.int64)
+    counts = np.zeros(3, np.int64)
     with files.whole_folder(folder) as part:
         for shard in _regrouped(blocks, pairs_per_shard):
             name = f"{len(entries):05d}"
             shard.save(part, name)
             digests = {kind: files.sha256(_file(part, name, kind)) for kind in ARRAYS}
             entries.append({"name": name, "pairs": len(shard), "sha256": digests})
-            tokens += shard.lengths.sum(axis=0, dtype=np.int64)
+            counts += len(shard), *shard.lengths.sum(axis=0, dtype=np.int64)
         files.write_json(part / INDEX, {"format": FORMAT, "shards": entries, "corpora": [*corpora]})
-    source_tokens, target_tokens = tokens.tolist()
-    pairs = sum(entry["pairs"] for entry in entries)
-    return {
-        "shards": len(entries),
-        "pairs": pairs,
-        "source_tokens": source_tokens,
-        "target_tokens": target_tokens,
-    }
+    names = ("pairs", "source_tokens", "target_tokens")
+    return {"shards": len(entries)} | dict(zip(names, counts.tolist(), strict=True))
 
 
 class ShardDataset:
-    """The pairs of a folder, by number, read from memory-mapped shards.
-
-    Of a pair, 1/8 byte is held in memory.
+    """The pairs of a folder, by number, in memory-mapped shards: 1/8 byte of memory a pair.
 
     Args:
         folder: as :func:`write_shards` left it.

@@ -1,7 +1,6 @@
 """Word vectors: fastText's text format, a vocabulary's rows, the weights of an embedding layer.
 
-The first line of the format says ``rows dimensions``; every other is a word and its numbers, parted
-by single spaces, the most frequent word first.
+The first line is ``rows dimensions``; every other is a word and its numbers, separated by spaces.
 """
 
 import re

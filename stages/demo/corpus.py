@@ -184,7 +184,7 @@ class DemoCorpus(Corpus):
         step = 1 if languages.source == "de" else -1
         for split, pairs in generate(self.grammar).items():
             source, target = (scratch / f"demo.{split}.{side}" for side in Pair._fields)
-            write_pairs((Pair(*pair[::step]) for pair in pairs), source, target)
+            write_pairs([Pair(*pair[::step]) for pair in pairs], source, target)
             texts[split] = Text(((source, target),))
         return texts
 

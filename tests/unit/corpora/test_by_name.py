@@ -228,6 +228,7 @@ def test_the_index_counts_pairs(keep):
     entries = read_opus_index(find(opus_index(ENGLISH)).path)
     assert [entry.corpus for entry in entries] == ["Tatoeba", "Books", "Old"]
     assert estimate({"name": "opus:Old/v2", "pairs": 1000}) == (1000, 150_000)
+    assert estimate({"name": f"opus:Tatoeba/{VERSION}", "pairs": 1000}).pairs == 341_018
     assert estimate("opus:Books/v2") is None
     assert build("opus:Books/v1").estimate_size(GERMAN) is None
 

@@ -75,7 +75,7 @@ def test_written_pairs_are_read(tmp_path_factory, pairs):
     folder = tmp_path_factory.mktemp("pairs")
     written = TextFiles(source=folder / "a.de", target=folder / "a.en")
 
-    assert len(pairs) == write_pairs(pairs, *written.paths)
+    write_pairs(pairs, *written.paths)
     assert pairs == read_pairs(written)
 
 

@@ -170,7 +170,10 @@ def test_settings_that_were_removed_are_ignored(tmp_path, old):
     corpus["filter"] = {"look": None, "screen": {"truncated": "off"}}
     corpus["renewed"] = {}
     corpus["test"] = {**corpus["train"], "references": ["a.en"]}
-    files.write_json(tmp_path / TEXTS, [text])
+    gone = {"gone": {"kind": "mtdata", "dataset": "Statmt-europarl-10-deu-eng"}}
+    text["corpora"] |= gone
+    files.write_json(tmp_path / TEXTS, [text, text | {"corpora": gone}])
     [read] = read_texts(tmp_path)
+    assert [*read.corpora] == ["old"]
     assert read.filter.look.accepted == ["tags"]
     assert read.corpora["old"].filter.screen == read.filter.screen == ScreenConfig()
