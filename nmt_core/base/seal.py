@@ -22,7 +22,7 @@ FORMAT = 3
 """Counts up when programs of the old number cannot read the new format."""
 
 LANGUAGE_MODEL = "language model 1"
-"""The format of language models, which translators may start from."""
+"""The format of language models."""
 
 MANIFEST = "manifest.json"
 

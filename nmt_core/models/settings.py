@@ -131,11 +131,7 @@ class TransformerConfig(PositionedConfig):
 
 
 class EncoderConfig(Config):
-    """The shape of pre-norm Transformer layers over one text, as models without a target use them.
-
-    All else is as by default in :class:`TransformerConfig`, so that a translator of this shape can
-    start from such layers.
-    """
+    """The shape of pre-norm Transformer layers over one text, as language models use them."""
 
     layers: int = Field(4, ge=1, le=1000)
     """Transformer layers."""
@@ -150,7 +146,7 @@ class EncoderConfig(Config):
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
     """Probability of dropping an attention weight."""
     positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
-    """Positional encoding. Translators of today's presets can only start from ``rotary``."""
+    """Positional encoding."""
     context: int = Field(64, ge=4, le=1_000_000)
     """Tokens that are seen at most; training shows no fewer at once."""
 

@@ -1,8 +1,8 @@
 """Starting from the weights of another model (transfer learning; Zoph et al. 2016).
 
 Training goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
-schedule begin anew. The rows of tokens that both models know are taken by the token, whatever their
-numbers; those of tokens that only the new model knows stay as chance drew them.
+schedule begin anew. Both models share the rows of tokens that both know, regardless of their
+numbers; rows of new tokens stay random.
 """
 
 import json
@@ -19,10 +19,7 @@ from torch import Tensor
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.seq2seq import Seq2Seq
-from nmt_core.models.settings import (
-    Seq2SeqConfig,
-    read_model_config,
-)
+from nmt_core.models.settings import Seq2SeqConfig, read_model_config
 from nmt_core.models.weights import own_tensors
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.settings import ModelPart

@@ -21,7 +21,7 @@ BUDGETS = {
     "nmt_core/evaluation": 1550,
     "nmt_core/extensions": 2480,
     "nmt_core/literals": 1610,
-    "nmt_core/models": 2400,
+    "nmt_core/models": 2390,
     "nmt_core/search": 1710,
     "nmt_core/server": 2600,
     "nmt_core/text": 2620,
