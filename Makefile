@@ -1,6 +1,6 @@
 # The menu. `make` alone explains it.
 .DEFAULT_GOAL := help
-.PHONY: help help-dev setup lock audit repro check-text plan compare corpora test test-all test-fast test-orchestration check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench gpu-check clean uninstall
+.PHONY: help help-dev setup lock audit repro check-text plan compare corpora test test-all test-fast test-slow check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench docs gpu-check clean uninstall
 
 PYTHON ?= python3
 POOL ?= cpu
@@ -57,7 +57,7 @@ LEARNING_off := --no-learning
 # Parameters of a run, as Prefect takes them.
 AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.argv[1:] else {}))
 
-QUICKLY = OMP_NUM_THREADS=1 pytest -n auto $(if $(SHARE),--share $(SHARE)) -m
+QUICKLY = OMP_NUM_THREADS=1 pytest -n auto -m
 # files of tests in one process each, the longest first: tests/support/order.py
 SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
@@ -239,19 +239,16 @@ fix: $(DEV) ## Format, and mend what the linter can mend
 	ruff format
 	ruff check --fix
 
-test-fast: $(DEV) ## The tests that start no programs, on all cores
-	$(QUICKLY) "not slow"
+test-fast: $(DEV) ## The tests that start no programs, on all cores [SEED=]
+	$(QUICKLY) "not slow" $(if $(SEED),--hypothesis-profile random --hypothesis-seed $(SEED))
 
-test: $(DEV) ## All tests but those of make test-orchestration
-	$(QUICKLY) "not slow"
-	$(SLOWLY) "slow and not orchestration" -n auto
+test: test-fast ## The same, and one whole run: DVC, a flow, tracking, a server; five minutes on two cores [SEED=]
+	$(SLOWLY) whole -n 2
 
-test-orchestration: $(DEV) ## Real servers, workers, outages and kills, and the page in a browser (needs Chromium)
-	$(SLOWLY) orchestration -n 4
+test-slow: $(DEV) ## All other tests, with kills, outages and a browser (needs Chromium), or a fifth of them [SHARE=1 to 5]
+	$(SLOWLY) "slow and not whole" -n 4 $(if $(SHARE),--share $(SHARE))
 
-test-all: $(DEV) ## All tests, properties with new examples each time; or a fifth of those that take long [SHARE=1 to 5 SEED=]
-	$(QUICKLY) "not slow" $(if $(filter 0,$(SEED)),,--hypothesis-profile random --hypothesis-seed $(or $(SEED),$(shell date +%Y%m%d%H%M)))
-	$(SLOWLY) slow -n 4 $(if $(SHARE),--share $(SHARE))
+test-all: test test-slow ## All tests, an hour [SHARE=1 to 5 SEED=]
 
 bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop
 	python -m benchmarks.training
@@ -259,6 +256,10 @@ bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop
 gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes
 	python -m benchmarks.gpu
 	pytest tests/laws/test_device_laws.py
+
+docs: $(DEV) ## Build the documentation as a site with search: site/html/index.html
+	python -m infra.docs
+	uv tool run --quiet --with mkdocstrings-python==2.0.11 zensical==0.0.70 build --clean
 
 lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt

@@ -25,8 +25,8 @@ from tests.support.web_server import serving
 # hooks, beside those below
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
-# the machine decides how long an example takes; every run tries the same ones, but `make test-all`
-# passes another seed, which repeats a failure
+# the machine decides how long an example takes; every run tries the same ones, unless `make test`
+# gets a SEED=
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.register_profile("nmt", deadline=None, derandomize=True)
 settings.load_profile("nmt")

@@ -52,16 +52,19 @@ def finished(prepared, tmp_path_factory):
     return prepared.copy(tmp_path_factory.mktemp("finished") / "project").run(MAKE_REPRO)
 
 
+@pytest.mark.whole
 def test_every_stage_runs_once(prepared, finished):
     assert sorted(list_stages()) == sorted(prepared.ran + finished.ran)
 
 
+@pytest.mark.whole
 def test_the_end_is_a_summary(finished):
     assert "de → en" in finished.log
     assert "BLEU" in finished.log
     assert "nmt translate --model models/export" in finished.log
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("engine", ["auto", "torch"])
 def test_the_export_translates(finished, engine):
     done = subprocess.run(
@@ -81,6 +84,7 @@ def test_the_export_translates(finished, engine):
     assert lines[2]
 
 
+@pytest.mark.whole
 def test_a_second_time_runs_nothing(finished, tmp_path):
     """Not even if Python has written its bytecode anew."""
     copy = finished.copy(tmp_path / "project")

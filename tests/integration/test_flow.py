@@ -113,6 +113,7 @@ def another(finished, tmp_path):
     return Toy(tmp_path / "project", finished.shared)
 
 
+@pytest.mark.whole
 def test_every_stage_is_a_task_and_a_second_run_runs_none(finished, another):
     """DVC alone makes the same."""
     assert list(STAGES) == finished.ran

@@ -15,7 +15,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.orchestration)
             item.add_marker(pytest.mark.timeout(1800))  # fixtures included, on a busy machine
 
 

@@ -71,6 +71,7 @@ def stand_in(tmp_path_factory):
         yield server
 
 
+@pytest.mark.whole
 def test_libretranslatepy_works_unchanged(server, translators):
     client = LibreTranslateAPI(server.address)
 

@@ -100,6 +100,8 @@ SHORT = {
 }
 SIZES = {
     "SECONDS=600": "SECONDS=1",
+    "TIME=2h": "TIME=45s",
+    "TIME=30m": "TIME=45s",
     '"transformer convs2s rnn_attention"': '"transformer rnn_attention"',
     "--length 500": "--length 50",
 }
@@ -274,6 +276,10 @@ def bring(folder):
     memory = f"<tmx version='1.4'><header/><body>{units}</body></tmx>"
     (folder / "my/memory.tmx").write_text(memory)
     (folder / "terms.tsv").write_text("Ausschuss\tpanel\n")
+    for side, code in ((source, "de"), (target, "en")):
+        shutil.copy(side.with_name(f"test{side.suffix}"), folder / f"my/test.{code}")
+    [project] = [block for block in blocks("docs/your-text.md") if "corpora:" in block.lines]
+    (folder / "my/project.yaml").write_text("\n".join(project.lines))
 
 
 def is_completed(reader, output):
@@ -320,7 +326,7 @@ OUTPUTS = {
     "make champion": "champion",
     "make rollback": "version 1 of nmt-de-en is the champion again",
     "nmt explain --model models/export --n-best 3": r"^1\t1\t",
-    ".venv/bin/python -c 'from nmt_core import Translator\n": r"(?s)\[[-\d, ]*\].*\(\d\.\d+, .*\)$",
+    ".venv/bin/python -c 'from nmt_core import Translator\n": r"\(.*\)$",
     ".venv/bin/python -c 'from nmt_core import Translator, translate_document": "<p>.*</p>",
     "nmt next": r"\d",
     "nmt generate": r"\w",

@@ -29,7 +29,7 @@ BUDGETS = {
     "nmt_core/translation": 3400,
     "stages": 9980,
     "flows": 2450,
-    "infra": 500,
+    "infra": 560,
     "benchmarks": 850,
     "tests/unit/base": 1070,
     "tests/unit/benchmarks": 110,
@@ -40,7 +40,7 @@ BUDGETS = {
     "tests/unit/evaluation": 1380,
     "tests/unit/extensions": 1540,
     "tests/unit/flows": 2460,
-    "tests/unit/infra": 900,
+    "tests/unit/infra": 950,
     "tests/unit/literals": 570,
     "tests/unit/models": 1490,
     "tests/unit/search": 620,
@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 3800,
     "tests/laws": 5280,
     "tests/orchestration": 2380,
-    "tests/support": 3430,
+    "tests/support": 3440,
     "tests/unit": 1140,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""
