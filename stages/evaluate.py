@@ -25,6 +25,7 @@ from nmt_core.translation.forced_decoding import trace_attention
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
+from stages.paths import Inputs
 from stages.reporting import measures
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
@@ -34,7 +35,6 @@ from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import (
     CONFIDENCE_SENTENCES,
-    TrainedInputs,
     check_trained,
     judge_confidence,
     list_tags,
@@ -59,7 +59,7 @@ ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
 
 def run(
     params: EvaluateParams,
-    inputs: TrainedInputs,
+    inputs: Inputs,
     *,
     languages: Languages,
     reports: Path,
@@ -89,9 +89,8 @@ def run(
     verdict = judge_run(
         evaluation,
         record,
+        params,
         good=sum(sentence.score >= params.good_chrf for sentence in sentences),
-        good_chrf=params.good_chrf,
-        good_share=params.good_share,
     )
     evaluation = evaluation.model_copy(update={"verdict": verdict})
     page = render_run_page(
@@ -108,7 +107,7 @@ def run(
 
 
 def translate_test_set(
-    inputs: TrainedInputs,
+    inputs: Inputs,
     translator: Translator,
     languages: Languages,
     *,
@@ -270,7 +269,7 @@ def main() -> None:
     with open_evaluation(training["fingerprint"]) as tracker:
         evaluation = run(
             load(EvaluateParams, "evaluate"),
-            TrainedInputs(tags=tuple(files.read_json(paths.TAGS))),
+            Inputs(tags=tuple(files.read_json(paths.TAGS))),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
             download=DownloadReport.read(report) if report.exists() else None,

@@ -7,7 +7,7 @@ Writes: models/export/, reports/export.json
 """
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -32,14 +32,14 @@ from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, ExportParams, load
+from stages.paths import Inputs
 from stages.registry.exported import model_name, read_exported
 from stages.reporting.card import list_materials, render_card
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.entry import run_stage
-from stages.runtime.git import commit_date, describe_checkout
+from stages.runtime.git import describe_checkout, git
 from stages.runtime.trained import (
-    TrainedInputs,
     check_trained,
     load_trained,
     read_validation,
@@ -56,7 +56,7 @@ from stages.tracking.run_metadata import (
 def run(
     params: ExportParams,
     evaluation: EvaluateParams,
-    inputs: TrainedInputs,
+    inputs: Inputs,
     *,
     languages: Languages,
     write_papers: Callable[[dict[str, Any]], Papers],
@@ -85,7 +85,8 @@ def run(
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(wanted, inputs, translator),
         )
-        written = {"glossary_terms": count_terms(glossaries), "engines": reports}
+        terms = sum(len(glossary.translations) for glossary in glossaries)
+        written = {"glossary_terms": terms, "engines": reports}
         write_bundle(
             export,
             translator=translator,
@@ -104,7 +105,7 @@ def run(
 
 
 def learn_from_training(
-    settings: ShortlistConfig | None, inputs: TrainedInputs, translator: Translator
+    settings: ShortlistConfig | None, inputs: Inputs, translator: Translator
 ) -> Shortlist | None:
     """Return the shortlist of a model, learnt from pairs all over its training text."""
     if settings is None:
@@ -142,11 +143,6 @@ def take_length_penalty(params: EvaluateParams, evaluation: Evaluation) -> Evalu
     return params.model_copy(update={"beam": beam})
 
 
-def count_terms(glossaries: Sequence[Glossary]) -> int:
-    """Return the number of terms of glossaries."""
-    return sum(len(one.translations) for one in glossaries)
-
-
 def list_extras(reports: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the extras that serve a model with these reports of its engines."""
     sealed = any("left_out" not in report for report in reports.values())
@@ -167,7 +163,10 @@ def list_texts() -> list[dict[str, Any]]:
 def find_provenance() -> dict[str, str]:
     """Return the commit the model was made from and its day, where they are known."""
     try:
-        return {"commit": describe_checkout(), "date": commit_date()}
+        return {
+            "commit": describe_checkout(),
+            "date": git("show", "--no-patch", "--format=%cs", "HEAD"),
+        }
     except NmtError:
         return {"commit": "unknown", "date": "unknown"}
 
@@ -203,7 +202,7 @@ def main() -> None:
         exported = run(
             params,
             take_length_penalty(load(EvaluateParams, "evaluate"), evaluation),
-            TrainedInputs(),
+            Inputs(),
             languages=download.languages,
             write_papers=write_papers,
             confidence=evaluation.confidence.model,

@@ -1,6 +1,7 @@
 """Every path of the project, once, relative to the top of the checkout."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
@@ -63,3 +64,21 @@ SIDES = ("source", "target")
 
 EXPERIMENT = "nmt"
 """The experiment in MLflow that this project's runs belong to."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Outputs of earlier stages."""
+
+    shards: Path = SHARDS
+    corpus: Path = CORPUS
+    tokenizer: Path = TOKENIZER
+    vocabulary: Path = VOCABULARY
+    embeddings: Path = EMBEDDINGS
+    initial_model: Path = INITIAL_MODEL
+    weights: Path = WEIGHTS
+    trained: Path = TRAINED
+    corpora: tuple[str, ...] = ()
+    """Names of the corpora, in order; those of an initial model, behind them, have none."""
+    tags: tuple[str, ...] = ()
+    """Of all corpora, empty for one without; none at all if no corpus has any."""

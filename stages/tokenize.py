@@ -17,7 +17,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig, append, cut, run_in_order
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
-from nmt_core.text.aligner.aligner import ALIGNER, Aligner, write_aligner
+from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
@@ -55,9 +55,13 @@ def run(
     with files.whole_folder(tokenizer) as part:
         for side, own in tokenizers.items():
             own.save(part / side)
-        learn_restorer(corpus / "train.source").save(part / "source")
+        lines = read_training_lines(corpus / "train.source", RESTORER_LINES)
+        Restorer.learn(lines).save(part / "source")
+        sides = (
+            read_training_lines(corpus / f"train.{side}", ALIGNED_PAIRS) for side in paths.SIDES
+        )
         with suppress(CorpusError):  # all lines are too long to align their words
-            write_aligner(part / ALIGNER, learn_words(corpus))
+            write_aligner(part / ALIGNER, learn_aligner(zip(*sides, strict=True)))
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
@@ -95,17 +99,6 @@ def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
     """Yield normalised lines of a file, evenly spread if there are too many."""
     total = sum(1 for _ in files.read_lines(path))
     yield from map(normalize, sample_evenly(files.read_lines(path), total, at_most))
-
-
-def learn_restorer(text: Path) -> Restorer:
-    """Return what restores the case and accents of source lines, learnt from training text."""
-    return Restorer.learn(read_training_lines(text, RESTORER_LINES))
-
-
-def learn_words(corpus: Path) -> Aligner:
-    """Return an aligner, learnt from training pairs."""
-    sides = (read_training_lines(corpus / f"train.{side}", ALIGNED_PAIRS) for side in paths.SIDES)
-    return learn_aligner(zip(*sides, strict=True))
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:

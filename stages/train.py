@@ -14,7 +14,6 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
-from nmt_core.evaluation.metric import Metric
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import score_greedy
 from nmt_core.models.embedding import pretrained_table
@@ -51,6 +49,7 @@ from nmt_core.training.settings import Budget
 from nmt_core.training.trainer import Trainer
 from stages import paths
 from stages.params import DownloadParams, TrainParams, load
+from stages.paths import Inputs
 from stages.runtime import launch
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
@@ -59,23 +58,6 @@ from stages.tracking import run_metadata
 from stages.tracking.journal import Journal
 from stages.tracking.run_metadata import record_inputs
 from stages.tracking.tracker import open_tracker
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """Outputs of earlier stages."""
-
-    shards: Path = paths.SHARDS
-    corpus: Path = paths.CORPUS
-    tokenizer: Path = paths.TOKENIZER
-    vocabulary: Path = paths.VOCABULARY
-    embeddings: Path = paths.EMBEDDINGS
-    initial_model: Path = paths.INITIAL_MODEL
-    weights: Path = paths.WEIGHTS
-    corpora: tuple[str, ...] = ()
-    """Names of the corpora, in order; those of an initial model, behind them, have none."""
-    tags: tuple[str, ...] = ()
-    """Of all corpora, empty for one without; none at all if no corpus has any."""
 
 
 def run(
@@ -146,7 +128,9 @@ def build_objective(
     mixture = build_mixture(params, inputs, training)
     target = sides["target"]
     held_out, too_long = measured_batches(pairs, vocabulary=len(target.vocabulary))
-    name, metric = choose_metric(params.training.select_by, languages.target)
+    select_by = params.training.select_by
+    name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
+    metric = load_metric(name, languages.target)
     scored = slice(params.training.validation_sentences)
     score = partial(
         score_greedy,
@@ -208,12 +192,6 @@ def load_pretrained(embeddings: Path) -> Pretrained | None:
     }
 
 
-def choose_metric(select_by: str, language: str) -> tuple[str, Metric]:
-    """Return the metric that selects the best model, and its name; where loss does, the first."""
-    name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
-    return name, load_metric(name, language)
-
-
 def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
     """Return a side of the raw validation text, one line per pair of the validation shards."""
     lines = list(files.read_lines(corpus / f"validation.{side}"))
@@ -231,6 +209,7 @@ def write_model(
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
     """Write weights, shape and history, and the digests of all three."""
+    origin = initial_model / "initial_model.json"
     with files.whole_folder(folder) as part:
         save_file(own_tensors(model), part / "model.safetensors")
         files.write_json(part / "model.json", params.model.model_dump(mode="json"))
@@ -242,19 +221,12 @@ def write_model(
             "target_tokens": progress.target_tokens,
             "parameters": sum(weight.numel() for weight in model.parameters()),
             "params": params.model_dump(mode="json"),
-            "initial_model": read_origin(initial_model),
+            "initial_model": files.read_json(origin) if origin.exists() else {},
             "history": [point.model_dump() for point in progress.history],
             "curve": progress.curve,
         }
         files.write_json(part / "training.json", record)
         write_digests(part)
-
-
-def read_origin(initial_model: Path) -> dict[str, Any]:
-    """Return the identity of the initial model; empty if there is none."""
-    path = initial_model / "initial_model.json"
-    origin: dict[str, Any] = files.read_json(path) if path.exists() else {}
-    return origin
 
 
 def format_learning_curve(history: list[Point]) -> str:

@@ -50,8 +50,10 @@ def run(  # noqa: PLR0913 - one argument per input
             elif params.words == "initial_model":
                 tokens = Vocabulary.load(initial_model / "vocabulary" / f"{side}.txt")
             elif params.words == "vectors":
+                _, rows = read_sound_rows(vectors / f"{side}.vec")  # frequent words come first
+                words = [word for word, _ in rows]
                 tokens = Vocabulary.most_frequent(
-                    rank_words(vectors / f"{side}.vec"),
+                    {word: len(words) - rank for rank, word in enumerate(words)},
                     max_size=params.max_size,
                     symbols=ALL_SYMBOLS,
                 )
@@ -84,13 +86,6 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
             [span] = job.spans
             counted[span.path.suffix.removeprefix(".")].update(counts)
     return counted
-
-
-def rank_words(path: Path) -> dict[str, int]:
-    """Return the words of a .vec file with numbers that fall in its order, frequent ones first."""
-    _, rows = read_sound_rows(path)
-    words = [word for word, _ in rows]
-    return {word: len(words) - rank for rank, word in enumerate(words)}
 
 
 def list_known_tags(tags: Path, initial_model: Path) -> set[str]:

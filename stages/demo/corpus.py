@@ -68,10 +68,7 @@ class GrammarConfig(Config):
 
 
 def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
-    """Write the corpus: the same config gives the same pairs everywhere.
-
-    Returns:
-        The pairs of ``train``, ``validation`` and ``test``, German first.
+    """Return the pairs of each split, German first; the same config gives the same everywhere.
 
     Raises:
         CorpusError: if the training set is too small to test with known words only.

@@ -167,16 +167,9 @@ def learn_screen_of_corpus(
     )
 
 
-def read_pairs_of(folder: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of two files named for their sides."""
-    source, target = (files.read_lines(folder / f"{name}.{side}") for side in paths.SIDES)
-    return zip(source, target, strict=True)
-
-
 def read_held_out(folder: Path = FOLDER) -> HeldOut:
     """Return the corrections that are tested on."""
-    pairs = [*read_pairs_of(folder, "held_out")]
-    return HeldOut([source for source, _ in pairs], [target for _, target in pairs])
+    return HeldOut(*([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES))
 
 
 def compose_learning(

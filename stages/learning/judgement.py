@@ -4,13 +4,11 @@ import math
 from collections.abc import Mapping
 from pathlib import Path
 
-from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.gate import Verdict, judge
 from nmt_core.evaluation.metric import SlicedText
 from nmt_core.evaluation.registered import GateConfig, SliceName
 from nmt_core.evaluation.slices import find_slice
-from stages import paths
 from stages.learning.correction_corpus import (
     FOLDER,
     CorrectionCorpus,
@@ -21,13 +19,12 @@ from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported
 from stages.registry.promotion import (
     Contest,
-    describe_condition,
+    keep_result,
     run_contest,
     translate_by_both,
 )
 from stages.registry.registry import Registry
 from stages.reporting.pages import render_template
-from stages.tracking.tracker import open_tracker
 
 GUARDS: Mapping[SliceName, float] = {"negation": 2.0, "numbers": 2.0}
 """Points that fine-tuning may lose in a slice of the earlier test set. Poisoned corrections are
@@ -139,16 +136,10 @@ def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
 
 def record_learned(learned: Learned, challenger: Exported) -> None:
     """Keep the result with the run of the challenger, and send it to MLflow."""
-    folder = paths.RUNS / challenger.fingerprint
-    files.write_json(folder / "learned.json", learned.model_dump(mode="json"))
-    files.write_text(folder / "learned.md", render_learned(learned))
     numbers = {"corrections_learnt": float(learned.corrections.learnt)}
     for effect in learned.held_out.effects if learned.held_out else ():
         numbers[f"corrections_{effect.metric}_difference"] = effect.difference
-    with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT) as tracker:
-        tracker.metrics(numbers, step=0)
-        for name in ("learned.json", "learned.md"):
-            tracker.artifact(folder / name)
+    keep_result("learned", learned, render_learned(learned), challenger, numbers)
 
 
 def name_reason(why: str) -> str:
@@ -194,5 +185,4 @@ def render_learned(learned: Learned) -> str:
         corrections=learned.corrections,
         fates=list_fates(learned.corrections),
         name_reason=name_reason,
-        describe_condition=describe_condition,
     )

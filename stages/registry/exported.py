@@ -67,17 +67,14 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
 
 
 def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:
-    """Return what the download stage says of the text: its kind, and how the test set is held out.
+    """Return what the download stage says of the text.
 
     Raises:
         BundleError: if an earlier version wrote it, which says nothing.
     """
-    described = DownloadReport.read(reports / "download.json").corpus
-    if described is None:
-        raise BundleError(
-            f"{reports / 'download.json'} was written by an earlier version and does not "
-            f"describe the corpus; run: make repro"
-        )
+    report = reports / "download.json"
+    if (described := DownloadReport.read(report).corpus) is None:
+        raise BundleError(f"{report} was written by an earlier version; run: make repro")
     return described
 
 

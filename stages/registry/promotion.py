@@ -6,6 +6,7 @@ decides. The result is kept with the challenger's run:
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -15,13 +16,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.gate import (
-    Candidate,
-    Condition,
-    Verdict,
-    find_judged_slice,
-    judge,
-)
+from nmt_core.evaluation.gate import Candidate, Verdict, find_judged_slice, judge
 from nmt_core.evaluation.metric import SlicedText
 from nmt_core.evaluation.registered import GateConfig
 from nmt_core.translation.translator import Translator
@@ -89,20 +84,14 @@ def run_contest(
         RegistryError: if MLflow is away, or lacks the champion.
     """
     champion = registry.champion()
+    number = champion.number if champion else None
+    decide = partial(Contest, challenger=challenger.digest, champion=number)
     if champion is None:
-        return Contest(
-            outcome="first",
-            reason=f"{registry.name} has no champion yet",
-            challenger=challenger.digest,
-            champion=None,
-        )
+        reason = f"{registry.name} has no champion yet"
+        return decide(outcome="first", reason=reason)
     if champion.digest == challenger.digest:
-        return Contest(
-            outcome="same",
-            reason=f"version {champion.number}, the champion, is this very export",
-            challenger=challenger.digest,
-            champion=champion.number,
-        )
+        reason = f"version {champion.number}, the champion, is this very export"
+        return decide(outcome="same", reason=reason)
     check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
@@ -114,13 +103,7 @@ def run_contest(
         registry, champion, challenger, challenger.held_out, params, recased=recased
     )
     verdict = judge(old, new, gate, languages=codes)
-    return Contest(
-        outcome=verdict.outcome,
-        reason=verdict.reason,
-        challenger=challenger.digest,
-        champion=champion.number,
-        verdict=verdict,
-    )
+    return decide(outcome=verdict.outcome, reason=verdict.reason, verdict=verdict)
 
 
 def check_test_set(
@@ -253,42 +236,41 @@ def record_verdict(contest: Contest, challenger: Exported) -> None:
     """
     if contest.outcome == "same":
         return
-    verdict, folder = contest.verdict, paths.RUNS / challenger.fingerprint
-    files.write_json(folder / "promotion.json", contest.model_dump(mode="json"))
-    files.write_text(folder / "promotion.md", render_verdict(contest))
-    with open_tracker(
-        challenger.fingerprint,
-        experiment=paths.EXPERIMENT,
-        tags={
-            "gate_outcome": contest.outcome,
-            "gate_reason": contest.reason,
-            "gate_refused_by": ", ".join(verdict.refused_by if verdict else ()),
-        },
-    ) as tracker:
-        for effect in verdict.effects if verdict else ():
-            name = f"gate_{effect.metric}"
-            numbers = {f"{name}_difference": effect.difference, f"{name}_better_p": effect.better}
-            tracker.metrics({**numbers, f"{name}_worse_p": effect.worse}, step=0)
-        for condition in verdict.conditions if verdict else ():
-            name = f"gate_{condition.name}"
-            if condition.sentences:
-                old, new = condition.champion, condition.challenger
-                numbers = {f"{name}_champion": old, f"{name}_challenger": new}
-                tracker.metrics({**numbers, f"{name}_worse_p": condition.worse}, step=0)
-        for name in ("promotion.json", "promotion.md"):
-            tracker.artifact(folder / name)
+    verdict, numbers = contest.verdict, dict[str, float]()
+    for effect in verdict.effects if verdict else ():
+        name = f"gate_{effect.metric}"
+        numbers |= {f"{name}_difference": effect.difference, f"{name}_better_p": effect.better}
+        numbers[f"{name}_worse_p"] = effect.worse
+    for condition in verdict.conditions if verdict else ():
+        name = f"gate_{condition.name}"
+        if condition.sentences:
+            old, new = condition.champion, condition.challenger
+            numbers |= {f"{name}_champion": old, f"{name}_challenger": new}
+            numbers[f"{name}_worse_p"] = condition.worse
+    refused_by = ", ".join(verdict.refused_by if verdict else ())
+    tags = {"gate_outcome": contest.outcome, "gate_reason": contest.reason}
+    tags["gate_refused_by"] = refused_by
+    keep_result("promotion", contest, render_verdict(contest), challenger, numbers, tags)
+
+
+def keep_result(
+    name: str,
+    result: Config,
+    report: str,
+    challenger: Exported,
+    numbers: Mapping[str, float],
+    tags: Mapping[str, str] | None = None,
+) -> None:
+    """Write a result and its report beside the challenger's journal, and send both to MLflow."""
+    folder = paths.RUNS / challenger.fingerprint
+    files.write_json(folder / f"{name}.json", result.model_dump(mode="json"))
+    files.write_text(folder / f"{name}.md", report)
+    with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT, tags=tags) as tracker:
+        tracker.metrics(numbers, step=0)
+        for suffix in ("json", "md"):
+            tracker.artifact(folder / f"{name}.{suffix}")
 
 
 def render_verdict(contest: Contest) -> str:
     """Return the verdict in Markdown."""
-    return render_template("promotion.md", contest=contest, describe_condition=describe_condition)
-
-
-def describe_condition(condition: Condition) -> str:
-    """Return what was demanded, and what came of it."""
-    if not condition.sentences:
-        return f"{condition.label}: not compared, as there are no sentences for it"
-    return (
-        f"{condition.label}: {condition.challenger:.2f}, the champion {condition.champion:.2f}, "
-        f"on {condition.sentences:,} sentences (worse with p = {condition.worse:.4f})"
-    )
+    return render_template("promotion.md", contest=contest)

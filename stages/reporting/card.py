@@ -72,13 +72,20 @@ def _write_metadata(
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
     """Return the packages of this environment, which made a model, as CycloneDX."""
-    installed = {normalize_name(each.name): each for each in reversed([*distributions()])}
+    installed = {  # by the name that PyPI compares (PEP 503)
+        re.sub(r"[-_.]+", "-", each.name).lower(): each for each in reversed([*distributions()])
+    }
     installed.pop(DISTRIBUTION, None)
     python = {
         "type": "platform",
         "name": platform.python_implementation(),
         "version": platform.python_version(),
     }
+    components = []
+    for name, package in sorted(installed.items()):
+        purl = f"pkg:pypi/{name}@{quote(package.version, safe='')}"
+        own = {"type": "library", "bom-ref": purl, "name": name, "version": package.version}
+        components.append({**own, "licenses": _licences(package), "purl": purl})
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -86,25 +93,7 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
         "metadata": {
             "component": {"type": "machine-learning-model", "name": model, "version": version}
         },
-        "components": [python, *(_component(name, installed[name]) for name in sorted(installed))],
-    }
-
-
-def normalize_name(name: str) -> str:
-    """Return the name of a package as PyPI compares names (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _component(name: str, package: Distribution) -> dict[str, Any]:
-    version = package.version
-    purl = f"pkg:pypi/{name}@{quote(version, safe='')}"
-    return {
-        "type": "library",
-        "bom-ref": purl,
-        "name": name,
-        "version": version,
-        "licenses": _licences(package),
-        "purl": purl,
+        "components": [python, *components],
     }
 
 

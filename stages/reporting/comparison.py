@@ -104,8 +104,8 @@ class Comparison(Config):
     sentences: int
     signatures: dict[str, str]
     """Signature of each metric; systems are in the order of the first."""
-    budgets: dict[str, Budget]
-    """The budget of each system's training."""
+    budget: Budget
+    """The budget of each training."""
     scores: dict[str, dict[str, ScoreInterval]]
     """Means over the seeds by system and metric, the best system first. Intervals include the
     variance between seeds if there are several."""
@@ -205,7 +205,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
         commit=commit,
         sentences=sentences,
         signatures=first.signatures,
-        budgets={name: own[0].budget for name, own in ranked.items()},
+        budget=first.budget,
         scores={
             name: {
                 metric: average_scores([one.run.scores[metric] for one in own], sentences)
@@ -250,6 +250,8 @@ def check_comparable(outcomes: Sequence[Outcome]) -> None:
                 f"{names} were tested on different sentences ({len(first.references)} and "
                 f"{len(other.references)}); compare systems that share the data settings"
             )
+        if first.budget != other.budget:
+            raise NmtError(f"{names} had different budgets; compare systems of one budget")
         if list(first.signatures.items()) != list(other.signatures.items()):
             raise NmtError(
                 f"{names} were scored differently, {', '.join(first.signatures.values())} and "
@@ -301,17 +303,6 @@ def average(costs: Iterable[float | None], form: Callable[[float], str]) -> str:
     return "–" if math.isnan(sum(values)) else form(fmean(values))
 
 
-def describe_budget(budgets: dict[str, Budget]) -> str:
-    """Describe the budget of every system."""
-    words = {}
-    for name, budget in budgets.items():
-        limits = {unit: limit for unit, limit in budget.model_dump().items() if limit is not None}
-        words[name] = " or ".join(f"{limit:,.0f} {unit}" for unit, limit in limits.items())
-    if len({*words.values()}) == 1:
-        return f"equal budgets of {next(iter(words.values()))}"
-    return "UNEQUAL budgets: " + ", ".join(f"{name} {limit}" for name, limit in words.items())
-
-
 def list_unequal(comparison: Comparison) -> Iterator[str]:
     """Yield amounts of training that differ by more than a fifth in spite of equal budgets."""
     for what, field in (("updates", "steps"), ("target tokens", "target_tokens")):
@@ -326,7 +317,7 @@ def render_notes(comparison: Comparison) -> str:
     return render_template(
         "comparison.md",
         comparison=comparison,
-        budgets=describe_budget(comparison.budgets),
+        budget=comparison.budget.model_dump(exclude_none=True),
         threads=sorted({str(run.threads or "all") for run in comparison.runs}),
         seeds=[*dict.fromkeys(run.seed for run in comparison.runs)],
         unequal=[*list_unequal(comparison)],

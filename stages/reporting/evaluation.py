@@ -59,10 +59,8 @@ class Evaluation(Result):
     sentences: int
     cross_entropy: float
     perplexity: float
-    pairs_cut: int = 0
     length_ratio: float
     source_unknown_rate: float = 0.0
-    reference_unknown_rate: float = 0.0
     failures: dict[str, int] = Field({})
     literals: KeptLiterals = KeptLiterals(lines=0, kept=0)
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")

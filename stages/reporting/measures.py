@@ -56,7 +56,6 @@ def measure_translations(translator: Translator, text: TranslatedText) -> dict[s
     written = [translator.target.tokenize(line) for line in text.references]
     pairs = list(zip(text.read, written, strict=True))
     sources, references = ([line.line for line in side] for side in (text.read, written))
-    longest = translator.config.max_source_tokens
     likelihoods = score_pairs(translator, pairs)
     tokens = sum(pair.tokens for pair in likelihoods)
     loss = -sum(pair.log_likelihood for pair in likelihoods) / max(1, tokens)
@@ -65,10 +64,8 @@ def measure_translations(translator: Translator, text: TranslatedText) -> dict[s
         "sentences": len(pairs),
         "cross_entropy": loss,
         "perplexity": math.exp(min(loss, 100.0)),
-        "pairs_cut": sum(max(len(side.tokens) for side in pair) > longest for pair in pairs),
         "length_ratio": quality.compute_length_ratio(text.hypotheses, references, cut=cut),
         "source_unknown_rate": quality.compute_unknown_rate(map(translator.source.ids, text.read)),
-        "reference_unknown_rate": quality.compute_unknown_rate(map(translator.target.ids, written)),
         "failures": failures,
     }
 

@@ -22,7 +22,7 @@ from stages import paths
 from stages.reporting.download_report import DownloadReport, Removed
 from stages.reporting.evaluation import Evaluation
 
-TEMPLATES = Path(__file__).with_name("templates")
+TEMPLATES = Path(__file__).parent / "templates"
 
 MOST_CHARACTERS = 400
 """Maximum number of characters of an example on a page."""

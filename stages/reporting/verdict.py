@@ -6,6 +6,7 @@ from typing import Any
 
 from nmt_core.base.random import FEWEST_SENTENCES, find_share_interval
 from nmt_core.evaluation.registered import find_label
+from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 
 WIDEST = 6.0
@@ -31,27 +32,18 @@ UNUSABLE = {"empty": "empty", "copied": "copied", "looping": "in loops", "too_lo
 
 
 def judge_run(
-    evaluation: Evaluation,
-    training: Mapping[str, Any],
-    *,
-    good: int,
-    good_chrf: float,
-    good_share: float,
+    evaluation: Evaluation, training: Mapping[str, Any], params: EvaluateParams, *, good: int
 ) -> RunVerdict:
     """Return the verdict on a run.
 
-    Args:
-        evaluation: result of the evaluate stage.
-        training: ``training.json``, with its validations and its budget.
-        good: number of test sentences whose chrF is at least ``good_chrf``.
-        good_chrf: minimum chrF of a good translation.
-        good_share: minimum share of good translations of a model that is ready.
+    ``training`` is ``training.json``; ``good`` counts the test sentences whose chrF is at least
+    ``params.good_chrf``.
     """
     share = good / max(1, evaluation.sentences)
-    well = f"translated well (chrF of at least {good_chrf:g})"
+    well = f"translated well (chrF of at least {params.good_chrf:g})"
     longer = _suggest_budget(training["params"]["budget"])
     remarks = [
-        *_judge_training(share, good_share, well, training, longer),
+        *_judge_training(share, params.good_share, well, training, longer),
         *_judge_test_set(evaluation),
         *_judge_output(evaluation),
         *_judge_confidence(evaluation),

@@ -109,7 +109,6 @@ CHOSEN_BY_SETTINGS = {
     "download": [
         "nmt_core/corpora/fetch/vectors.py",
         "stages/*/corpus.py",
-        "stages/demo/grammar.txt",
         *(f"{TEMPLATES}/{name}" for name in ("base.html", "data.html", "parts.html", "style.css")),
     ],
     "train": ["nmt_core/evaluation/metrics.py"],

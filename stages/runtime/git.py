@@ -41,15 +41,6 @@ def current_branch() -> str:
         return ""
 
 
-def commit_date() -> str:
-    """Return the day of the commit that is checked out, such as 2026-11-22.
-
-    Raises:
-        NmtError: without git, or outside it, or before the first commit.
-    """
-    return git("show", "--no-patch", "--format=%cs", "HEAD")
-
-
 def resolve_revision(revision: str) -> str:
     """Return the full name of the commit that a revision names.
 
@@ -62,14 +53,6 @@ def resolve_revision(revision: str) -> str:
         raise NmtError(
             f"git knows no commit {revision!r}; give one, or a tag, or origin/BRANCH"
         ) from None
-
-
-def short_commit() -> str:
-    """Return the short name of the commit that is checked out; nothing where git knows none."""
-    try:
-        return git("rev-parse", "--short", "HEAD")
-    except NmtError:
-        return ""
 
 
 def describe_commit(revision: str) -> str:

@@ -1,9 +1,7 @@
 """The trained model with its tokenizers and vocabularies, and its confidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +12,6 @@ from nmt_core.base.compute import prepare_compute
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.quality import score_chrf
-from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import load_own_tensors
 from nmt_core.search.pytorch import PyTorchEngine
@@ -32,20 +29,9 @@ from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams
+from stages.paths import Inputs
 from stages.reporting.evaluation import ConfidenceReport
 from stages.runtime.fingerprint import check_digests
-
-
-@dataclass(frozen=True)
-class TrainedInputs:
-    """Outputs of earlier stages."""
-
-    trained: Path = paths.TRAINED
-    corpus: Path = paths.CORPUS
-    tokenizer: Path = paths.TOKENIZER
-    vocabulary: Path = paths.VOCABULARY
-    tags: tuple[str, ...] = ()
-    """Of the corpora, empty for one without; none at all if no corpus has any."""
 
 
 def check_trained() -> None:
@@ -59,7 +45,7 @@ def check_trained() -> None:
 
 
 def load_trained(
-    params: EvaluateParams, inputs: TrainedInputs, languages: Languages | None = None
+    params: EvaluateParams, inputs: Inputs, languages: Languages | None = None
 ) -> Translator:
     """Return the trained model with its tokenizers and vocabularies."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
@@ -67,7 +53,11 @@ def load_trained(
         Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
         for side in paths.SIDES
     )
-    model = load_model(inputs.trained, len(source.vocabulary), len(target.vocabulary))
+    config = read_model_config(files.read_json(inputs.trained / "model.json"))
+    model = build_model(
+        config, source_size=len(source.vocabulary), target_size=len(target.vocabulary)
+    )
+    load_own_tensors(model, load_file(inputs.trained / "model.safetensors"))
     return Translator(
         engine=PyTorchEngine(
             model.to(compute.device),
@@ -83,16 +73,8 @@ def load_trained(
     )
 
 
-def load_model(trained: Path, source_size: int, target_size: int) -> Seq2Seq[Any, Any]:
-    """Return the trained model."""
-    config = read_model_config(files.read_json(trained / "model.json"))
-    model = build_model(config, source_size=source_size, target_size=target_size)
-    load_own_tensors(model, load_file(trained / "model.safetensors"))
-    return model
-
-
 def read_validation(
-    inputs: TrainedInputs, count: int, seed: int
+    inputs: Inputs, count: int, seed: int
 ) -> tuple[list[str], list[str], list[str | None]]:
     """Return ``count`` pairs of the validation set, drawn by ``seed``, and the tags of each."""
     sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
@@ -102,7 +84,7 @@ def read_validation(
     return source, target, [tags[number] if tags else None for number in chosen]
 
 
-def list_tags(inputs: TrainedInputs, split: str) -> list[str | None]:
+def list_tags(inputs: Inputs, split: str) -> list[str | None]:
     """Return the tag of each line of a split, that of its corpus; empty if no corpus has any."""
     if not any(inputs.tags):
         return []

@@ -20,14 +20,9 @@ from stages.runtime.checkout import (
 )
 from stages.runtime.entry import run_stage
 from stages.tracking.journal import Journal
-from stages.tracking.tracker import list_journals, send, tracking_uri
+from stages.tracking.tracker import send, tracking_uri
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-
-@app.callback()
-def _journals() -> None:
-    """Show runs in MLflow, and send missing entries of journals."""
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 
 @app.command()
@@ -59,7 +54,9 @@ def sync(
     ] = None,
 ) -> None:
     """Send missing entries of journals to MLflow; sending again does no harm."""
-    for fingerprint in fingerprints or [path.parent.name for path in list_journals()]:
+    for fingerprint in fingerprints or sorted(
+        path.parent.name for path in paths.RUNS.glob("*/journal.jsonl")
+    ):
         journal = Journal(fingerprint)
         if not journal.path.exists():
             raise NmtError(f"there is no {journal.path}; make sync sends all that are there")

@@ -11,13 +11,12 @@ import yaml
 from nmt_core.base import files
 from nmt_core.corpora.fetch.address import redact_url
 from nmt_core.training.progress import Point
-from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.fingerprint import hash_json
-from stages.runtime.git import short_commit
+from stages.runtime.git import COMMIT, collect_provenance
 from stages.tracking.journal import PARENT, Journal
 from stages.tracking.tracker import MlflowTracker, open_tracker
 
@@ -39,9 +38,9 @@ def describe_run(params: TrainParams) -> dict[str, str]:
     what = [
         f"{pair} {params.model.architecture}",
         f"{corpus['pairs']['train']:,} pairs",
-        *_limits(params.budget),
+        *(f"{n:,} {unit}" for unit, n in params.budget.model_dump(exclude_none=True).items()),
         f"seed {params.seed}",
-        short_commit(),
+        collect_provenance().get(COMMIT, "")[:7],
     ]
     comparison = os.environ.get(COMPARISON_VARIABLE)
     return {
@@ -52,12 +51,6 @@ def describe_run(params: TrainParams) -> dict[str, str]:
         "mlflow.source.name": "stages.train",
         "mlflow.source.type": "LOCAL",
     }
-
-
-def _limits(budget: Budget) -> Iterator[str]:
-    for unit, limit in budget.model_dump().items():
-        if limit is not None:
-            yield f"{limit:,} {unit}"
 
 
 def read_public_settings(*sections: str) -> dict[str, object]:

@@ -241,11 +241,6 @@ def tracking_uri() -> str:
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
 
 
-def list_journals() -> list[Path]:
-    """Return the journals of all runs of this checkout."""
-    return sorted(paths.RUNS.glob("*/journal.jsonl"))
-
-
 def summarize_error(error: Exception) -> str:
     """Return a short error message without passwords."""
     return redact(f"{type(error).__name__}: {error}").splitlines()[0][:200]

@@ -33,9 +33,10 @@ from stages.configure import compose
 from stages.configure.sections import build_all
 from stages.download import describe_corpora
 from stages.params import TokenizeParams, VocabularyParams
+from stages.paths import Inputs
 from stages.reporting.card import list_materials, render_card
 from stages.reporting.download_report import DownloadReport, NearDuplicates
-from stages.runtime.trained import TrainedInputs, load_trained
+from stages.runtime.trained import load_trained
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 from tests.support.slow_cases import mark_slow
@@ -211,7 +212,7 @@ def count_lines(folder):
 def train_on(project, *, checkpoints="checkpoints", **places):
     return train.run(
         places.pop("params", project.settings["train"]),
-        train.Inputs(
+        Inputs(
             shards=project.shards,
             corpus=places.pop("corpus", project.corpus),
             tokenizer=project.tokenizer,
@@ -227,7 +228,7 @@ def train_on(project, *, checkpoints="checkpoints", **places):
 
 
 def inputs(project, corpus="corpus"):
-    return TrainedInputs(
+    return Inputs(
         trained=project.trained,
         corpus=project.folder / corpus,
         tokenizer=project.tokenizer,

@@ -91,10 +91,8 @@ def judge(measured=MEASURED, history=TRAINING["history"], **changes):
     """Return the verdict on a run."""
     budget = changes.pop("budget", TRAINING["params"]["budget"])
     training = {"history": history, "params": {"budget": budget}}
-    params = EvaluateParams()
-    facts = {"good": 300}
-    facts |= {"good_chrf": params.good_chrf, "good_share": params.good_share}
-    return judge_run(Evaluation.parse(measured), training, **(facts | changes))
+    good = changes.pop("good", 300)
+    return judge_run(Evaluation.parse(measured), training, EvaluateParams(**changes), good=good)
 
 
 def render(measured=MEASURED, sentences=(*SENTENCES, HOSTILE_SENTENCE), download=DOWNLOAD, **more):

@@ -13,7 +13,7 @@ from nmt_core.text.aligner.words import ShortlistConfig
 from nmt_core.translation.translator import Translator
 from stages import export
 from stages.params import EvaluateParams, ExportParams
-from stages.runtime.trained import TrainedInputs
+from stages.paths import Inputs
 from tests.support.tiny import LINES, MODEL, tiny_translator
 
 DE_EN = Languages(source="de", target="en")
@@ -42,7 +42,7 @@ def seal(folder, params, monkeypatch, *, confidence=None, told=None):
     metrics = export.run(
         params,
         EvaluateParams(),
-        TrainedInputs(trained=folder, corpus=folder),
+        Inputs(trained=folder, corpus=folder),
         languages=DE_EN,
         write_papers=write_papers,
         confidence=confidence,
@@ -103,7 +103,7 @@ def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
         files.write_lines(tmp_path / f"train.{side}", ["a" * (n + 1) for n in range(10)])
     seen = []
     monkeypatch.setattr(export, "learn_shortlist", lambda *those: seen.append(those))
-    inputs, settings = TrainedInputs(corpus=tmp_path), ShortlistConfig(pairs=pairs)
+    inputs, settings = Inputs(corpus=tmp_path), ShortlistConfig(pairs=pairs)
     export.learn_from_training(settings, inputs, translator)
     [(given, tokens, known)] = seen
 

@@ -99,9 +99,9 @@ def test_a_model_has_a_record_and_digests(tmp_path, origin):
 
 def test_provenance_is_the_commit_of_the_checkout(monkeypatch):
     monkeypatch.setattr(export, "describe_checkout", lambda: "abc-dirty")
-    monkeypatch.setattr(export, "commit_date", lambda: "2024-02-29")
+    monkeypatch.setattr(export, "git", lambda *_: "2024-02-29")
     assert export.find_provenance() == {"commit": "abc-dirty", "date": "2024-02-29"}
-    monkeypatch.setattr(export, "commit_date", lambda: (_ for _ in ()).throw(NmtError("none")))
+    monkeypatch.setattr(export, "git", lambda *_: (_ for _ in ()).throw(NmtError("none")))
     assert export.find_provenance() == {"commit": "unknown", "date": "unknown"}
 
 

@@ -19,6 +19,7 @@ from nmt_core.training.settings import Budget
 from stages import paths, train
 from stages.configure import compose
 from stages.configure.sections import build_all
+from stages.paths import Inputs
 from stages.tracking.journal import Journal
 from tests.support.subword_pairs import LINES, subwords, write_lines
 
@@ -198,7 +199,7 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "measured_batches", note_size)
     monkeypatch.setattr("nmt_core.evaluation.metrics.Chrf.higher_is_better", False)
     places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
-    inputs = train.Inputs(**places, corpora=("demo",), tags=("own",))
+    inputs = Inputs(**places, corpora=("demo",), tags=("own",))
     sides = {"source": source, "target": target}
     languages = Languages(source="de", target="en")
     made, [note] = train.build_objective(config, inputs, sides, languages, "model", "compute")

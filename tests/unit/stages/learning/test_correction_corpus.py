@@ -18,7 +18,6 @@ from stages.learning.correction_corpus import (
     compose_learning,
     note_judged,
     read_held_out,
-    read_pairs_of,
     was_judged,
     write_corrections,
 )
@@ -28,6 +27,12 @@ from tests.support.projects import PROJECT
 DE_EN = Languages(source="de", target="en")
 PAIRS, CORRECTIONS = 1200, 240
 FILTERS = FilterConfig()
+
+
+def read_pairs_of(folder, name):
+    """Return the pairs of two files named for their sides."""
+    sides = (files.read_lines(folder / f"{name}.{side}") for side in ("source", "target"))
+    return [*zip(*sides, strict=True)]
 
 
 @pytest.fixture(scope="module")

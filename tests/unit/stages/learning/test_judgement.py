@@ -243,7 +243,7 @@ def test_report_has_a_part_for_each_result(absent):
 @pytest.mark.parametrize("whole", [True, False])
 def test_results_are_kept_with_the_run(project, monkeypatch, whole):
     learned = make_learned(held_out=whole)
-    monkeypatch.setattr(judgement, "open_tracker", partial(open_tracker, enabled=False))
+    monkeypatch.setattr(promotion, "open_tracker", partial(open_tracker, enabled=False))
     record_learned(learned, CHALLENGER)
     folder = paths.RUNS / "f"
     entries, _ = Journal("f").read()

@@ -224,10 +224,12 @@ def test_verdict_is_kept_with_the_run(project, monkeypatch):
     assert Contest.model_validate_json((folder / "promotion.json").read_bytes()) == make_contest()
     assert (folder / "promotion.md").read_text() == report
     assert entries[0]["tags"].items() >= tags.items()
-    assert [one["values"] for one in entries if one["kind"] == "metrics"] == [
-        {f"gate_{score}_{name}": value for name, value in values.items()}
+    [numbers] = [one["values"] for one in entries if one["kind"] == "metrics"]
+    assert numbers == {
+        f"gate_{score}_{name}": value
         for score, values in kept.items()
-    ]
+        for name, value in values.items()
+    }
     artifacts = [one["name"] for one in entries if one["kind"] == "artifact"]
     assert artifacts == ["promotion.json", "promotion.md"]
     for cells in (

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stages.runtime.fingerprint import digest_code, parse_code, read_module
+from tests.support.projects import PROJECT
 
 CODE = '''"""What it is."""
 
@@ -109,3 +110,19 @@ def test_a_stage_runs_what_it_imports_or_names(tmp_path, monkeypatch):
     assert digests["train"].keys() == TRAIN
     assert digests["evaluate"].keys() == {f for f in FILES if "metrics" in f}
     assert len({*digests["train"].values()}) == len(TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("stage", "names"),
+    [
+        ("train", set()),
+        ("download", {"base.html", "data.html", "parts.html", "style.css"}),
+        ("evaluate", {"base.html", "run.html", "parts.html", "style.css"}),
+        ("export", {"card.md"}),
+    ],
+)
+def test_a_stage_depends_on_the_templates_that_it_fills_in(stage, names, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    found = {Path(name) for name in digest_code([stage])[stage]}
+    assert {path.name for path in found if path.parent.name == "templates"} == names
+    assert (Path("stages/demo/grammar.txt") in found) is (stage == "download")

@@ -90,7 +90,8 @@ def test_no_secret_of_an_address_is_told():
 
 
 def name_run(monkeypatch, commit="c0ffee0"):
-    monkeypatch.setattr(run_metadata, "short_commit", lambda: commit)
+    provenance = {run_metadata.COMMIT: f"{commit}1234"}
+    monkeypatch.setattr(run_metadata, "collect_provenance", lambda: provenance)
     return run_metadata.describe_run(load(TrainParams, "train"))["mlflow.runName"]
 
 
