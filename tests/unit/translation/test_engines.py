@@ -55,37 +55,54 @@ def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None, shortlist=
     )
 
 
-@pytest.mark.parametrize(
-    ("asked", "loaded"),
-    [
-        ("auto", "ctranslate2_int8"),
-        ("ctranslate2", "ctranslate2_int8"),
-        ("ctranslate2_int8", "ctranslate2_int8"),
-        ("ctranslate2_float32", "ctranslate2_float32"),
-        ("torch", "torch"),
-    ],
-)
-def test_the_engine_asked_for_is_loaded(bundle, asked, loaded):
-    translator = Translator.load(bundle, engine=asked, threads=1)
+@pytest.mark.parametrize("name", [*NAMES, "torch"])
+def test_an_engine_that_is_loaded_translates_as_exported(bundle, name):
+    translator = Translator.load(bundle, engine=name, threads=1)
 
-    assert translator.engine.name == loaded
+    assert translator.engine.name == name
     assert check_golden(translator, bundle) == []
     assert translator.languages == Languages(source="de", target="en")
 
 
-def test_a_bundle_without_engines_is_searched_by_pytorch(tmp_path):
-    folder = export(tmp_path / "export")
-
-    assert Translator.load(folder).engine.name == "torch"
-    assert Translator.load(folder).languages is None
-    with pytest.raises(ConfigError, match="no engine 'ctranslate2', only torch"):
-        Translator.load(folder, engine="ctranslate2")
+ALL = [*NAMES]
 
 
-@pytest.mark.parametrize("name", ["marian", "onnx", "onnx_int8"])
-def test_an_unknown_engine_is_refused(bundle, name):
-    with pytest.raises(ConfigError, match=f"no engine '{name}'; choose one of auto, ctranslate2, "):
-        Translator.load(bundle, engine=name)
+@pytest.mark.parametrize(
+    ("name", "held", "device", "missing", "chosen"),
+    [
+        ("auto", ALL, "cpu", "", NAMES[0]),
+        ("auto", [], "cpu", "", "torch"),
+        ("auto", ALL, "cuda", "", "torch"),
+        ("auto", ALL, "cuda", "torch", NAMES[0]),
+        ("auto", ALL, "auto", "ctranslate2", "torch"),
+        ("ctranslate2", ALL, "cuda", "", NAMES[0]),
+        (NAMES[1], ALL, "cpu", "", NAMES[1]),
+        ("torch", ALL, "cpu", "ctranslate2", "torch"),
+        ("auto", [], "cpu", "torch", r"^this model needs torch, .* '.*\[torch\]'$"),
+        ("ctranslate2", ALL, "cpu", "ctranslate2", r"\[translate\]'"),
+        ("ctranslate2", [], "cpu", "", "no engine 'ctranslate2', only torch"),
+        ("marian", ALL, "cpu", "", "no engine 'marian'; choose one of auto, ctranslate2, "),
+        ("onnx_int8", ALL, "cpu", "", "no engine 'onnx_int8'; choose one of auto"),
+    ],
+)
+def test_engine_depends_on_bundle_device_and_packages(
+    monkeypatch, name, held, device, missing, chosen
+):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
+    if chosen in {*NAMES, "torch"}:
+        assert loading.choose_engine(name, held, device) == chosen
+        return
+    with pytest.raises(ConfigError, match=chosen):
+        loading.choose_engine(name, held, device)
+
+
+@pytest.mark.parametrize(("missing", "usable"), [("ctranslate2", ["torch"]), ("torch", ALL)])
+def test_engines_without_their_package_are_not_used(bundle, monkeypatch, missing, usable):
+    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
+    assert loading.list_usable_engines(bundle) == usable
+    if missing == "torch":
+        with pytest.raises(ConfigError, match=r"\[torch\]'"):
+            Translator.load(bundle, engine="torch")
 
 
 def test_unknown_engines_of_earlier_exports_are_ignored(tmp_path):
@@ -96,36 +113,8 @@ def test_unknown_engines_of_earlier_exports_are_ignored(tmp_path):
     reseal(earlier, graph.relative_to(earlier), b"graph")
 
     translator = Translator.load(earlier)
-    assert translator.engine.name == "torch"
+    assert (translator.engine.name, translator.languages) == ("torch", None)
     assert check_golden(translator, earlier) == []
-
-
-def test_a_model_of_pytorch_alone_says_so(tmp_path, monkeypatch):
-    folder = export(tmp_path / "export")
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != "torch")
-    for load in (Translator.load, loading.list_usable_engines):
-        with pytest.raises(ConfigError, match=r"^this model needs torch, .* '.*\[torch\]'$"):
-            load(folder)
-
-
-@pytest.mark.parametrize(
-    ("missing", "engine", "said"),
-    [
-        ("ctranslate2", "ctranslate2", "\\[translate\\]'"),
-        ("torch", "torch", "\\[torch"),
-    ],
-)
-def test_what_is_not_installed_is_named(bundle, monkeypatch, missing, engine, said):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
-    with pytest.raises(ConfigError, match=said):
-        Translator.load(bundle, engine=engine)
-
-
-def test_without_ctranslate2_pytorch_searches(bundle, monkeypatch):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != "ctranslate2")
-
-    assert Translator.load(bundle).engine.name == "torch"
-    assert loading.list_usable_engines(bundle) == ["torch"]
 
 
 def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundle, caplog):
@@ -219,58 +208,25 @@ def test_a_shortlist_lifts_no_score_of_an_export(tmp_path, monkeypatch):
     assert engines[0].engine.score_shift == 0.125
 
 
-def test_parity_tells_how_much_higher_scores_are():
-    """In the mean of what comes out alike."""
-    translator = tiny_translator()
-    shifted = Shifted(translator.engine)
-    told = measure_parity(translator, shifted, LINES, LINES)
-    same = measure_parity(translator, translator.engine, LINES, LINES)
-
-    assert told.score_shift == pytest.approx(0.5)
-    assert same.score_shift == 0
-
-
-@dataclass
-class Shifted:
-    """Adds to the score of every translation, and is wrong about the first, by far."""
-
-    engine: Engine
-    name = "shifted"
-
-    def explain_refusal(self, search, *, prefixes):
-        return self.engine.explain_refusal(search, prefixes=prefixes)
-
-    def search(self, requests, search, **how):
-        found = self.engine.search(requests, search, **how)
-        raised = [[one._replace(score=one.score + 0.5) for one in several] for several in found]
-        wrong = raised[0][0]._replace(score=9.0, tokens=(UNK + 1,) * 3)
-        return [[wrong], *raised[1:]]
-
-
 @pytest.mark.parametrize(
     ("judgements", "name", "short"),
     [
         ([None], NAMES[0], True),
         (["it is bad", None], NAMES[0], False),
         (["it is bad", "worse", None], NAMES[1], False),
+        (["it is bad", "worse", "worst"], None, False),
     ],
 )
 def test_next_simpler_engine_replaces_a_bad_one(tmp_path, monkeypatch, judgements, name, short):
     judged = iter(judgements)
     monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: next(judged))
-    [engine], reports = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
+    engines, reports = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
 
-    assert (engine.name, engine.engine.has_shortlist) == (name, short)
+    assert [(each.name, each.engine.has_shortlist) for each in engines] == [(name, short)] * (
+        name is not None
+    )
     assert ("left_out" in reports[NAMES[0]]) is (name != NAMES[0])
-
-
-def test_engines_that_all_lose_too_much_are_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: "it is bad")
-    engines, reports = prepare(tmp_path, ("int8",))
-
-    assert engines == []
-    assert {report["left_out"] for report in reports.values()} == {"it is bad"}
-    assert not [*tmp_path.iterdir()]
+    assert [path.name for path in tmp_path.iterdir()] == [each.name for each in engines]
 
 
 @pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
@@ -309,9 +265,10 @@ def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
 
 @dataclass
 class Misled:
-    """Searches as another engine, but for one line with more than one hypothesis at once."""
+    """Searches as another engine with higher scores, but for the first line with several beams."""
 
     engine: Engine
+    name = "misled"
     asked: list[BeamConfig] = field(default_factory=list)
 
     def explain_refusal(self, search, *, prefixes):
@@ -320,9 +277,10 @@ class Misled:
     def search(self, requests, search, **options):
         self.asked.append(search)
         found = self.engine.search(requests, search, **options)
+        raised = [[one._replace(score=one.score + 0.5) for one in several] for several in found]
         if search.beam_size > 1:
-            found[0] = [one._replace(tokens=(UNK, *one.tokens)) for one in found[0]]
-        return found
+            raised[0] = [one._replace(score=9.0, tokens=(UNK, *one.tokens)) for one in raised[0]]
+        return raised
 
 
 def test_parity_is_measured_greedily_and_as_configured():
@@ -332,6 +290,8 @@ def test_parity_is_measured_greedily_and_as_configured():
     greedy, configured = misled.asked
 
     assert measured.equal_greedy == 1.0
+    assert measured.score_shift == pytest.approx(0.5)  # over those that come out alike
+    assert measure_parity(translator, translator.engine, LINES, LINES).score_shift == 0
     assert (greedy.beam_size, greedy.n_best, greedy.stopping) == (1, 1, "fast")
     assert configured.beam_size == translator.config.beam.beam_size > 1
 
@@ -360,12 +320,6 @@ def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
     shutil.rmtree(folder)
     with pytest.raises(BundleError, match="is not an exported model"):
         translator.sample(LINES)
-
-
-def test_without_torch_a_gpu_runs_the_added_engine(monkeypatch):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != "torch")
-
-    assert loading.choose_engine("auto", [*NAMES], "cuda") == NAMES[0]
 
 
 WITHOUT_TORCH = """
