@@ -147,14 +147,11 @@ def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
     one, other = (engine.search(requests(8), search, **wanted) for engine in engines)
 
     for [mine], [its] in zip(one, other, strict=True):
-        assert mine.log_prob == pytest.approx(its.log_prob, rel=2e-2, abs=2e-2)
-        assert mine.score == pytest.approx(its.score, rel=2e-2, abs=2e-2)
-        assert mine.token_log_probs == pytest.approx(its.token_log_probs, rel=2e-2, abs=2e-2)
-        assert (
-            mine.attention.shape
-            == its.attention.shape
-            == (len(mine.tokens) + 1, mine.attention.shape[1])
-        )
+        for name in ("log_prob", "score", "token_log_probs"):
+            values = getattr(mine, name), getattr(its, name)
+            assert values[0] == pytest.approx(values[1], rel=2e-2, abs=2e-2)
+        assert mine.attention.shape == its.attention.shape
+        assert len(mine.attention) == len(mine.tokens) + 1
         assert np.allclose(mine.attention, its.attention, atol=1e-4)
 
 
@@ -217,12 +214,9 @@ def test_limits_are_those_of_pytorch(default, beam_size, limits, monkeypatch):
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 def test_the_n_best_are_different_and_in_order(default, penalty):
     search = BeamConfig(beam_size=5, n_best=4, length_penalty=penalty)
-    for request, found in zip(
-        requests(20), default[1].search(requests(20), search, **QUIET), strict=True
-    ):
+    for found in default[1].search(requests(20), search, **QUIET):
         scores = [one.score for one in found]
 
-        assert request.source
         assert len({one.tokens for one in found}) == len(found) == 4
         assert scores == sorted(scores, reverse=True)
         for one in found:
@@ -232,18 +226,10 @@ def test_the_n_best_are_different_and_in_order(default, penalty):
 
 def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
     _, engine = pair(tmp_path, {}, likely=UNK)
-    found = {
-        unknown: engine.search(
-            requests(40), BeamConfig(beam_size=5, n_best=5, unknown=unknown), **QUIET
-        )
-        for unknown in ("forbid", "write")
-    }
-    held = {
-        unknown: any(UNK in one.tokens for best in lists for one in best)
-        for unknown, lists in found.items()
-    }
-
-    assert held == {"forbid": False, "write": True}
+    for unknown, is_there in (("forbid", False), ("write", True)):
+        search = BeamConfig(beam_size=5, n_best=5, unknown=unknown)
+        found = engine.search(requests(40), search, **QUIET)
+        assert any(UNK in one.tokens for best in found for one in best) is is_there
 
 
 def test_int8_is_near(tmp_path):
@@ -287,20 +273,18 @@ def test_every_preset_is_expressed_or_refused(name, tmp_path):
         pair(tmp_path, config.model_dump(exclude={"architecture"}))
 
 
-@pytest.mark.parametrize("tie", ["all", "none"])
 @pytest.mark.parametrize(
-    "change",
+    ("tie", "change"),
     [
-        lambda tokens: [f"t{number}" for number in range(100_000)],
-        lambda tokens: [*tokens, "more"],
-        lambda tokens: tokens[:-1],
-        lambda tokens: [*tokens[:-2], tokens[-1], tokens[-2]],
-        lambda tokens: dict.fromkeys(tokens, 0),
-        lambda tokens: None,
+        ("all", lambda tokens: [f"t{number}" for number in range(100_000)]),
+        ("none", lambda tokens: [*tokens, "more"]),
+        ("all", lambda tokens: tokens[:-1]),
+        ("none", lambda tokens: [*tokens[:-2], tokens[-1], tokens[-2]]),
+        ("all", lambda tokens: dict.fromkeys(tokens, 0)),
+        ("none", lambda tokens: None),
     ],
-    ids=["100,000 others", "one more", "one fewer", "two exchanged", "an object", "nothing"],
 )
-def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, change, tie):
+def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, tie, change):
     """CTranslate2 would read past the end of its weights, which ends the process."""
     pair(tmp_path, {"tie": tie})
     folder, target = tmp_path / "float32", WORDS if tie == "all" else MORE
@@ -353,24 +337,27 @@ def default_files(tmp_path_factory):
     return folder / "float32", (folder / "float32" / "model.bin").read_bytes()
 
 
+class Broken:
+    """A program of CTranslate2 that cannot compute."""
+
+    def translate_batch(self, sources, **_):
+        return [self for _ in sources]
+
+    def result(self):
+        raise RuntimeError("matmul of unequal shapes\nat dense.cc")
+
+    def score_batch(self, *_, **__):
+        self.result()
+
+
 def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
-    class Broken:
-        def translate_batch(self, sources, **_):
-            return [self for _ in sources]
-
-        def result(self):
-            raise RuntimeError("matmul of unequal shapes\nat dense.cc")
-
-        def score_batch(self, *_, **__):
-            self.result()
-
     engine = engine_file.CTranslate2Engine(Broken(), WORDS, WORDS, "ctranslate2_int8")
-    told = r"ctranslate2_int8 cannot compute with this model \(matmul of unequal shapes\);"
-
-    with pytest.raises(BundleError, match=told):
-        engine.search(requests(2), GREEDY, **QUIET)
-    with pytest.raises(BundleError, match=told):
-        engine._score(requests(1), [[Hypothesis((4, EOS), -1.0, -2.0, ())]])
+    for compute in (
+        lambda: engine.search(requests(2), GREEDY, **QUIET),
+        lambda: engine._score(requests(1), [[Hypothesis((4, EOS), -1.0, -2.0, ())]]),
+    ):
+        with pytest.raises(BundleError, match=r"ctranslate2_int8 .* \(matmul of unequal shapes\)"):
+            compute()
 
 
 def test_no_gpu_is_made_up(tmp_path):
@@ -380,16 +367,8 @@ def test_no_gpu_is_made_up(tmp_path):
 
 def test_limits_are_computed_alike():
     """One by one, and for a batch by torch."""
+    padding = torch.tensor([[place >= length for place in range(60)] for length in range(1, 60)])
     for factor in (0.1, 0.3, 0.7, 1.1, 1.5, 2.3):
-        search = replace_config(factor)
-        padding = torch.tensor(
-            [[place >= length for place in range(60)] for length in range(1, 60)]
-        )
-
-        assert compute_length_limits(padding, search).tolist() == [
-            search.limit_length(length) for length in range(1, 60)
-        ]
-
-
-def replace_config(factor):
-    return BeamConfig(max_length_factor=factor, max_length_offset=3, max_length=40)
+        search = BeamConfig(max_length_factor=factor, max_length_offset=3, max_length=40)
+        limits = [search.limit_length(length) for length in range(1, 60)]
+        assert compute_length_limits(padding, search).tolist() == limits

@@ -26,7 +26,7 @@ def test_what_a_fast_engine_cannot_do_is_said(changes, said):
 
 
 class Blind(Engine):
-    sees_attention = False
+    """Has no attention."""
 
 
 def test_without_attention_nothing_is_copied():

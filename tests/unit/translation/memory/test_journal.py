@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import (
     Correction,
@@ -94,15 +94,6 @@ def test_last_decision_counts_and_the_newest_is_last(journal, events, expected):
     assert read == expected.split()
 
 
-def test_unknown_correction_cannot_be_decided(journal):
-    [known] = journal.suggest(suggestion())
-    before = journal.path.read_bytes()
-
-    with pytest.raises(ConfigError, match="holds no correction 'nothing'; nmt corrections list"):
-        journal.decide("approved", [known, "nothing"])
-    assert before == journal.path.read_bytes()
-
-
 def test_whole_lines_outlive_a_cut(journal, caplog, at_once):
     """Law: of a file cut off at any byte, the entries whose lines are whole are read."""
     journal.suggest(suggestion(target="ä"))
@@ -166,23 +157,26 @@ def test_full_disk_leaves_the_journal_as_it_was(journal):
 def test_confirmation_follows_the_disk(journal, monkeypatch):
     journal.suggest(suggestion())
     synced = []
-    monkeypatch.setattr(
-        "os.fsync", lambda handle: synced.append(journal.path.read_text().count("\n"))
-    )
-
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(journal.path.read_text().count("\n")))
     journal.suggest(suggestion(target="Home."))
     journal.decide("dropped", [suggestion().id])
 
     assert [3, 4] == synced
 
 
-def test_journal_has_a_largest_size(journal, monkeypatch):
+def test_refused_lines_leave_the_journal_as_it_was(journal, monkeypatch):
     monkeypatch.setattr("nmt_core.translation.memory.journal.MAX_JOURNAL_BYTES", 100)
-    journal.suggest(suggestion())
+    [known] = journal.suggest(suggestion())
+    before = journal.path.read_bytes()
 
     with pytest.raises(NmtError, match="holds 100 bytes"):
         journal.suggest(suggestion(target="Home."))
-    assert 1 == len(journal.read())
+    with pytest.raises(ConfigError, match="holds no correction 'nothing'; nmt corrections list"):
+        journal.decide("approved", [known, "nothing"])
+    for empty in ("", " \n"):
+        with pytest.raises(ValueError, match="must hold text"):
+            suggestion(target=empty)
+    assert before == journal.path.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -310,15 +304,9 @@ def test_the_newest_approved_correction_of_a_source_holds(
 def test_selected_text_is_a_line(source, target):
     entry = SuggestedEntry(**dict(suggestion(source, target)), time="")
     correction = Correction("i", entry, "approved", 1)
+    [pair] = select_corrections([correction], DE_EN)
 
-    for pair in select_corrections([correction], DE_EN):
-        composed = (normalize("NFC", text) for text in (source, target))
-        assert [pair.source, pair.target] == [" ".join(text.split()) for text in composed]
-        assert 1 == len(pair.source.splitlines()) == len(pair.target.splitlines())
+    composed = (normalize("NFC", text) for text in (source, target))
+    assert [pair.source, pair.target] == [" ".join(text.split()) for text in composed]
+    assert 1 == len(pair.source.splitlines()) == len(pair.target.splitlines())
     assert [] == [*select_corrections([correction], EN_DE)]
-
-
-def test_suggestion_holds_text():
-    for empty in ("", " \n"):
-        with pytest.raises(ValueError, match="must hold text"):
-            suggestion(target=empty)
