@@ -32,9 +32,6 @@ from nmt_core.literals.number import (
     shorten_year,
 )
 
-ONE = Decimal(1)
-"""Articles say it, too."""
-
 SHORT_YEAR = 2
 """Digits of a year without its century."""
 NEAR = 24
@@ -42,6 +39,10 @@ NEAR = 24
 
 _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
+_COUNTED = regex.compile(r" (?:\p{Lu}\p{L}|\p{L}{4})")
+"""Words behind a 1 that it may count, so that an article says it; short ones are none, as *of*."""
+_NUMBERED = regex.compile(r"(?:\p{Lu}\p{L}{3,}|[.:\[]) ?$")
+"""Words and signs before a number that it may number, as in *Article 1*."""
 _PARTED = regex.compile(r"[\s,;]*")
 """The text between two numbers that no longer form a range."""
 
@@ -125,7 +126,7 @@ class MeasuredLine:
             return self.has_unit(literal.text, other.language)
         return (
             any(self._says_day(*day) for day in list_days(literal.text))
-            or self._says_numbers(literal, other.language)
+            or self._says_numbers(literal, other)
             or any(
                 match_name(literal.text).search(one.text)
                 for one in self.literals
@@ -133,9 +134,9 @@ class MeasuredLine:
             )
         )
 
-    def _says_numbers(self, literal: Literal, language: str) -> bool:
-        """Tell whether the line says a number in words, or those of a range in order."""
-        values = [read_number(part, language) for part in list_joined(literal.text)]
+    def _says_numbers(self, literal: Literal, other: "MeasuredLine") -> bool:
+        """Tell whether the line says a number of another in words, or those of a range in order."""
+        values = [read_number(part, other.language) for part in list_joined(literal.text)]
         if len(values) > 1:
             return self._says_in_order(values)
         value = values[0]
@@ -147,7 +148,7 @@ class MeasuredLine:
             short = shorten_year(value)  # of a decade, as "the eighties" say 1980
             if isinstance(short, Decimal) and short and short % 10 == 0:
                 meant.add(short)
-        is_article = value == ONE and not literal.unit
+        may_be_article = value == 1 and not literal.unit and _COUNTED.match(other.text, literal.end)
         inner = {  # of numbers within names, dates and ranges
             read_number(run, self.language)
             for one in self.literals
@@ -155,7 +156,7 @@ class MeasuredLine:
             for run in regex.findall(r"\p{Nd}+", one.text)
         }
         return (
-            is_article
+            (may_be_article and not _NUMBERED.search(other.text[: literal.start]))
             or value in inner
             or any(spells(self.text, each, self.language) for each in meant)
         )

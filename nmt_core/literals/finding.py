@@ -8,6 +8,7 @@ them are one run; braces, tags, and code in backquotes are one each, with their 
 import html
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
+from itertools import accumulate
 from typing import NamedTuple
 
 import regex
@@ -253,12 +254,7 @@ def _leave_marks(line: str, start: int, end: int) -> tuple[int, int]:
 
 def is_around(text: str) -> bool:
     """Tell whether the bracket that begins a text is closed by its last character alone."""
-    depth = 0
-    for sign in text[:-1]:
-        depth += (sign in "([") - (sign in ")]")
-        if depth == 0:
-            return False
-    return True
+    return all(accumulate((sign in "([") - (sign in ")]") for sign in text[:-1]))
 
 
 def _leave_words(line: str, start: int, end: int) -> tuple[int, int]:

@@ -276,20 +276,19 @@ class TermFinder:
         words = stem_words(line, self._language)
         at = 0
         while at < len(words):
-            match = self._find_at(words, at)
-            if match:
-                term, length = match
+            term, length = self._find_at(words, at)
+            if term:
                 yield words[at].start, words[at + length - 1].end, term
-            at += match[1] if match else 1
+            at += length
 
-    def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:
-        """Return the longest term that begins at a word, and the number of its words."""
+    def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int]:
+        """Return the longest term that begins at a word, if any, and the number of its words."""
         for length in self._lengths.get(words[at].stem, ()):
             there = words[at : at + length]
             for wanted, term in self._terms.get(tuple(word.stem for word in there), ()):
                 if all(has_fitting_case(w.text, own) for w, own in zip(there, wanted, strict=True)):
-                    return term, len(wanted)
-        return None
+                    return term, len(there)  # shorter than length at the end
+        return "", 1
 
 
 def has_fitting_case(word: str, wanted: str) -> bool:

@@ -12,7 +12,7 @@ import regex
 
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS
 from nmt_core.literals.finding import Literal, LiteralKind, find_extent, join_adjacent
-from nmt_core.literals.number import is_time, write_amount, write_number, write_time
+from nmt_core.literals.number import is_time, write_amount, write_number
 
 _FINAL = regex.compile(r"[.!?…]*$")
 _SYMBOL = regex.compile(f"[{''.join(ALL_SYMBOLS)}]")
@@ -72,7 +72,7 @@ def write_literal(literal: Literal, line: str, languages: tuple[str, str]) -> st
         case LiteralKind.TERM:
             return literal.forms[0]
         case LiteralKind.DATE if is_time(literal.text):
-            return write_time(literal.text)
+            return ":".join(regex.findall(r"\p{Nd}+", literal.text))  # as every language reads it
         case LiteralKind.NUMBER:
             number = write_number(literal.text, *languages)
             if not literal.extent or literal.scale:

@@ -80,8 +80,7 @@ def read_number(text: str, language: str) -> Value | None:
 def list_formats(own: Conventions) -> list[tuple[str, str]]:
     """Return the signs before decimals and between groups that a number may have, own ones first.
 
-    Where decimals stand behind a comma, *1.400* is more than a thousand, though CLDR may have
-    spaces between groups there.
+    After them come those with the same sign of decimals, so that French *1.400* is a thousand.
     """
     common = [(",", "."), (".", ",")]
     return [(own.decimal, own.group), *(common if own.decimal == "," else common[::-1])]
@@ -186,8 +185,7 @@ def read_date(text: str) -> tuple[int, frozenset[int]] | None:
 
     None if it is not a date.
     """
-    match = _DATE.fullmatch(text)
-    if match is None:
+    if (match := _DATE.fullmatch(text)) is None:
         return None
     numbers = [int(run) for run in regex.findall(r"\d+", to_ascii(text))]
     year, *others = numbers if match[1] else [numbers[2], *numbers[:2]]
@@ -214,11 +212,12 @@ def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
     A full hour is also a number; *p.m.* behind it makes it later by twelve hours.
     """
     match, half = _TIME.fullmatch(text), _HALF_OF_DAY.match(behind)
-    if match is None and (half is None or not text.isdecimal()):
-        return
-    hour, minute, second = int(text) if match is None else int(match[1]), 0, 0
     if match:
-        minute, second = int(match[3]), int(match[4] or 0)
+        hour, minute, second = int(match[1]), int(match[3]), int(match[4] or 0)
+    elif half and text.isdecimal():
+        hour, minute, second = int(text), 0, 0
+    else:
+        return
     if hour > HOURS or minute >= SIXTY or second >= SIXTY:
         return
     later = hour if half is None else hour % NOON + NOON * (half[1] in "pP")
@@ -232,8 +231,3 @@ def is_time(text: str) -> bool:
     """Tell whether a text is a time of day, and no number."""
     match = _TIME.fullmatch(text)
     return match is not None and match[2] != "." and any(read_times(text))
-
-
-def write_time(text: str) -> str:
-    """Return a time of day with colons, as every language reads it."""
-    return ":".join(regex.findall(r"\p{Nd}+", text))

@@ -278,7 +278,7 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
     value_of = {name: value for name, (_, value) in variables.items()}
     width = shape_of["decoder/embeddings/weight"][1]
     hidden = shape_of["decoder/layer_0/ffn/linear_0/weight"][0]
-    tokens = {"encoder": len(source), "decoder": len(target)}
+    tokens = {"encoder": len(source.tokens), "decoder": len(target.tokens)}
     shapes = {
         "self_attention/linear_0": (3 * width, width),
         "self_attention/linear_1": (width, width),

@@ -72,6 +72,9 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         )
         load_later = cache(partial(_load_later, folder, digest_bundle(folder), load_full))
     languages = _load_part(folder / LANGUAGES, Languages)
+    glossaries: tuple[Glossary, ...] = ()
+    if languages and (path := folder / GLOSSARY).exists():
+        glossaries = (Glossary.load(path, languages.codes, sealed=True),)
     return {
         "engine": searching,
         "source": source,
@@ -79,7 +82,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "config": settings,
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
         "languages": languages,
-        "glossaries": _load_glossary(folder, languages),
+        "glossaries": glossaries,
         "aligner": find_aligner(folder / ALIGNER),
         "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
         or _load_part(folder / CONFIDENCE, ConfidenceModel),
@@ -226,10 +229,3 @@ def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:
         return None
     with explain_unreadable(path):
         return config.build(kind, files.read_json(path), at=path.stem)
-
-
-def _load_glossary(folder: Path, languages: Languages | None) -> tuple[Glossary, ...]:
-    path = folder / GLOSSARY
-    return (
-        (Glossary.load(path, languages.codes, sealed=True),) if languages and path.exists() else ()
-    )

@@ -290,8 +290,9 @@ class Protector:
         return check_literals(line.line, text, self.languages, self.terms, found=line.literals)
 
     def _mask(self, text: str, literals: Sequence[Literal], *, numbers: bool) -> Masked:
-        used = literals if self.has_symbols else ()
-        return mask(text, used, self.languages, numbers=numbers)
+        if not literals or not self.has_symbols:
+            return Masked(text, {}, text[:1].isupper())
+        return mask(text, literals, self.languages, numbers=numbers)
 
     def _read(self, plain: ProtectedLine, masked: Masked) -> ProtectedLine:
         """Return a line with these symbols, as the model should read it."""

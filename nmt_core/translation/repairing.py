@@ -88,7 +88,8 @@ class ProtectedSearch:
             _Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
             for line, several in zip(worded, raw, strict=True)
         ]
-        self._repair([repair for repair in repairs if repair.choose().breaches])
+        if breached := [repair for repair in repairs if repair.choose().breaches]:
+            self._repair(breached)
         repaired = iter(repairs)
         return [self._list_best(next(repaired)) if own is None else [own] for own in figures]
 

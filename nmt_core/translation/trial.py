@@ -20,7 +20,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from traceback import extract_tb
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
@@ -82,25 +82,6 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
     ]
 
 
-def load_verified(
-    folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
-) -> Translator:
-    """Load an exported model, see ``Translator.load``, and check its golden sentences.
-
-    Raises:
-        BundleError: if it is incomplete or altered, or translates otherwise than it did.
-        ConfigError: if the engine or the device is not there.
-    """
-    translator = Translator.load(folder, engine=engine, device=device, threads=threads)
-    changed = len(check_golden(translator, folder))
-    if changed > FEW:
-        raise BundleError(
-            f"{folder} translates {changed} of its golden sentences otherwise than when it was "
-            f"exported; check device and library versions, or export it again"
-        )
-    return translator
-
-
 TRIAL_SECONDS = 300.0
 """Seconds that a model may take to load and to translate its golden sentences."""
 
@@ -144,7 +125,9 @@ def try_once(
         digest = digest_bundle(folder)
     except OSError:
         return
-    identity = [digest, engine, device, *map(_identify, PARSERS)]
+    parsers = [spec.origin for package in PARSERS if (spec := find_spec(package)) and spec.origin]
+    versions = [(path, Path(path).stat().st_mtime_ns) for path in parsers]  # metadata take 50 ms
+    identity = [digest, engine, device, versions]
     name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     mark = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt" / name
     if mark.exists():
@@ -158,12 +141,6 @@ def try_once(
 def _command(folder: Path, engine: str, device: str, threads: int | None) -> list[str]:
     program = [sys.executable, "-P", "-m", "nmt_core.translation.trial"]
     return [*program, str(folder), engine, device, str(threads or "")]
-
-
-def _identify(package: str) -> str:
-    """Return the place and time of an installed package; its metadata take 50 ms to read."""
-    spec = find_spec(package)
-    return f"{spec.origin} {Path(spec.origin).stat().st_mtime_ns}" if spec and spec.origin else ""
 
 
 def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> str:
@@ -196,10 +173,15 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
     return f"{folder} could not be tried, for the process that loads it gave no answer; start anew"
 
 
-def find_problem(folder: Path, **options: Any) -> str:
+def find_problem(folder: Path, *, engine: str, device: str, threads: int | None) -> str:
     """Load a model and let it translate; return its problem, empty if there is none."""
     try:
-        load_verified(folder, **options)
+        translator = Translator.load(folder, engine=engine, device=device, threads=threads)
+        if (changed := len(check_golden(translator, folder))) > FEW:
+            return (
+                f"{folder} translates {changed} of its golden sentences otherwise than when it was "
+                f"exported; check device and library versions, or export it again"
+            )
     except NmtError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001 - any error is reported in a sentence

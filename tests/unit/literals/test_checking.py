@@ -59,7 +59,7 @@ KEPT = [
     ("1998 und 1999", "1998 and 99"),
     ("Artikel 81(3)", "Article 81, paragraph 3"),
     ("1.234,5", "1.234,5"),
-    ("1 Bericht", "a report"),
+    ("1 Bericht, 1 Million", "a report, a million"),
     ("5 Millionen Euro", "5,000,000 euros"),
     ("5 Millionen Euro", "five million euros"),
     ("3 bis 5 Millionen", "3 million to 5 million"),
@@ -90,6 +90,7 @@ BROKEN = [
     ("Nummer 007", "number 7", [("007", "missing"), ("7", "added")]),
     ("sag 5", "say 5, 5", [("5", "added")]),
     ("5 und 5", "5", [("5", "missing")]),
+    ("Artikel 1 gilt, Nr. 1 und [1] Rat", "it holds", [("1", "missing")] * 3),
     ("{x} und {x}", "{x}", [("{x}", "missing")]),
     ("um 15:30", "at 3:31 pm", [("15:30", "missing"), ("3:31", "added")]),
     ("am 31.12.2006", "on 30.12.2006", [("31.12.2006", "missing"), ("30.12.2006", "added")]),
@@ -140,4 +141,4 @@ def test_a_breach_says_what_was_expected():
 def test_many_numbers_take_no_time_beyond_their_length():
     line = " x ".join(map(str, range(10_000)))
     assert check_literals(line, line, ("de", "en")) == []
-    assert len(check_literals(line, "", ("de", "en"))) == 9_999  # articles say 1
+    assert len(check_literals(line, "", ("de", "en"))) == 10_000

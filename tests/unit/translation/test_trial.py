@@ -103,7 +103,7 @@ def test_command_tries_a_model_once(monkeypatch, tmp_path):
     trial.try_once(tmp_path, engine="ctranslate2")
     manifest.write_text("2")
     trial.try_once(tmp_path)
-    monkeypatch.setattr(trial, "_identify", lambda _: "new")
+    monkeypatch.setattr(trial, "PARSERS", ("json",))
     trial.try_once(tmp_path)
     assert len(tried) == 4
 
@@ -135,7 +135,7 @@ def test_what_nobody_expected_is_a_sentence_too(monkeypatch, error):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(trial, "load_verified", fail)
+    monkeypatch.setattr(trial.Translator, "load", fail)
 
     told = trial.find_problem(FOLDER, engine="auto", device="auto", threads=None)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import (
     Correction,
