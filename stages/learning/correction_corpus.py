@@ -36,7 +36,7 @@ from stages.synthesis.composition import describe_made_corpus, find_weight, read
 class LearningConfig(Config):
     """Which corrections are learnt, and for how long."""
 
-    journal: Path = paths.CORRECTIONS
+    journal: Path = Field(paths.CORRECTIONS, strict=False)  # Prefect passes text
     """The journal of corrections, as ``nmt serve`` writes it."""
 
     undecided: bool = True

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -27,7 +27,7 @@ DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
 class SynthesisConfig(Config):
     """Which text a teacher translates, and which translations are kept."""
 
-    teacher: Path = paths.EXPORT
+    teacher: Path = Field(paths.EXPORT, strict=False)  # Prefect passes text
     """Folder of the exported model that translates."""
 
     backward: bool = False
@@ -35,7 +35,7 @@ class SynthesisConfig(Config):
     to write is real text (Sennrich, Haddow and Birch 2016); else text of the source language, so
     that a small model learns to write as a large one does (Kim and Rush 2016)."""
 
-    text: tuple[Path, ...] = ()
+    text: tuple[Annotated[Path, Field(strict=False)], ...] = Field((), strict=False)
     """Files with a sentence a line. Without any, the training pairs' sources and the monolingual
     text of the source language; backward, the monolingual text of the target language."""
 

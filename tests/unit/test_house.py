@@ -54,7 +54,7 @@ BUDGETS = {
     "tests/laws": 5280,
     "tests/orchestration": 2380,
     "tests/support": 3440,
-    "tests/unit": 1140,
+    "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""
 

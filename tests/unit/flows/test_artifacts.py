@@ -36,10 +36,10 @@ def test_report_shows_verdict_scores_and_translations(project, monkeypatch):
 
     verdict = run_pages.judge(good=10).model_dump(mode="json")
     files.write_json(paths.REPORTS / "evaluate.json", MEASURED | {"verdict": verdict})
-    example = {"source": "a | b <b>\nc", "hypothesis": "Owl", "reference": "An owl"}
+    example = {"source": "a | b <b>", "hypothesis": "Owl", "reference": "An owl"}
     files.write_json(paths.REPORTS / "examples.json", [example])
     train.publish()
     summary, _, remark, *_ = shown["report"].splitlines()
     assert summary.startswith("**Not ready: 2% of the test sentences are translated well")
     assert remark.startswith("- **2% of the test sentences")
-    assert "| `a ¦ b <b>\nc` | `Owl` | `An owl` |" in shown["report"]
+    assert r"| ` a \| b <b> ` | ` Owl ` | ` An owl ` |" in shown["report"]

@@ -1,7 +1,6 @@
 """What a comparison plans before anything is trained, and what it reports."""
 
 import shutil
-import subprocess
 from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from flows import compare, dvc_program
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from stages.reporting import comparison
 from tests.support.commands import invoke
+from tests.support.git import git
 from tests.support.outcomes import REFERENCES, outcome
 
 
@@ -197,13 +197,11 @@ def test_failed_experiment_does_not_stop_others(patch):
     assert run.with_options.call_args_list == [call(task_run_name=one.name) for one in EXPERIMENTS]
 
 
-def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
-    subprocess.run([*git, "init", "-q"], check=True)
+def test_experiments_need_a_commit_that_has_all_code(project):
+    git("init", "-q")
     with pytest.raises(NmtError, match="here is no commit"):
         CHECK_GIT()
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
+    git("commit", "-q", "--allow-empty", "-m", "Begin")
     CHECK_GIT()
     for part in ("stages", "conf", "nmt_core"):
         Path(part).mkdir()
@@ -212,6 +210,5 @@ def test_experiments_need_a_commit_that_has_all_code(tmp_path, monkeypatch):
             CHECK_GIT()
         shutil.rmtree(part)
     assert dvc_program.list_experiments() == {}
-    subprocess.run([*git, "update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD"], check=True)
-    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    assert dvc_program.list_experiments() == {"rnn-seed1": head.stdout.strip()}
+    git("update-ref", "refs/exps/ab/cdef/rnn-seed1", "HEAD")
+    assert dvc_program.list_experiments() == {"rnn-seed1": git("rev-parse", "HEAD")}

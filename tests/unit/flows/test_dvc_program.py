@@ -13,12 +13,6 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 
 
-def logged(stage: str) -> list[str]:
-    lines: list[str] = []
-    dvc_program.reproduce(stage, log=lines.append)
-    return lines
-
-
 def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc, monkeypatch):
     monkeypatch.setattr(dvc_program, "clear_leftovers", lambda _: pytest.fail("nothing failed"))
     fake_dvc("""
@@ -28,7 +22,9 @@ def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc, monkeypatch):
         print(os.environ["DVC_NO_ANALYTICS"], os.environ["PYTHONUNBUFFERED"], file=sys.stderr)
     """)
 
-    assert logged("train") == ["repro --single-item train", "1 1"]
+    lines = []
+    dvc_program.reproduce("train", log=lines.append)
+    assert lines == ["repro --single-item train", "1 1"]
 
 
 THREE = ("train", "evaluate", "export")

@@ -32,9 +32,8 @@ PROGRAM = """\
 import os, sys
 from flows import processes
 processes.LEAVE_SECONDS = float(sys.argv[1])
-command, last_word = [sys.executable, "-c", *sys.argv[3:]], int(sys.argv[2])
-environment = os.environ | {"CODE": "7"}
-code, _ = processes.run_to_the_end(command, environment, say=print, last_word=last_word)
+command, environment = [sys.executable, "-c", *sys.argv[2:]], os.environ | {"CODE": "7"}
+code, _ = processes.run_to_the_end(command, environment, say=print)
 sys.exit(code)
 """
 
@@ -46,11 +45,11 @@ def program(tmp_path):
     """Run a command to its end, in another process; SIGINT is ignored there, as behind a shell."""
     started = []
 
-    def start(*command, patience=60.0, last_word=signal.SIGTERM):
+    def start(*command, patience=60.0):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, str(patience), str(int(last_word)), *command],
+                [sys.executable, "-c", PROGRAM, str(patience), *command],
                 cwd=tmp_path,
                 env=os.environ | {"PYTHONPATH": str(PROJECT)},
                 stdin=subprocess.PIPE,
@@ -125,17 +124,3 @@ def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path)
     _, alive = psutil.wait_procs(everything, timeout=SECONDS)
     assert [] == alive
     assert (tmp_path / "saved").exists()
-
-
-@pytest.mark.slow
-def test_a_command_may_be_killed_with_the_program(program):
-    """A Prefect worker that is told to stop leaves its runs as Running; they notice its death."""
-    process = program(WORKER, STAGE, last_word=signal.SIGKILL)
-    (worker,) = psutil.Process(process.pid).children()
-    (stage,) = worker.children()
-
-    process.kill()
-
-    assert [] == psutil.wait_procs([worker], timeout=60)[1]
-    assert stage.is_running()  # which this worker would have told to end
-    stage.kill()

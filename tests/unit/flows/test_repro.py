@@ -99,11 +99,22 @@ def test_dvc_runs_again_once_if_leftovers_were_cleared(patch, endings, cleared, 
     assert (left, len(said)) == ([], messages)
 
 
-@pytest.mark.parametrize(("number", "code"), [(0, 3), (signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_command_in_a_terminal_gets_sigterm_alone_from_us(fake_dvc, monkeypatch, number, code):
-    """A terminal sends its signals to the command, too; the handlers are as before afterwards."""
+@pytest.mark.parametrize(
+    ("number", "code", "stopped_by"),
+    [
+        (0, 3, 0),
+        (signal.SIGINT, 0, signal.SIGINT),
+        (signal.SIGTERM, 143, signal.SIGTERM),
+        (signal.SIGHUP, 0, 0),  # behind nohup
+    ],
+)
+def test_dvc_in_a_terminal_gets_sigterm_alone_from_us(
+    fake_dvc, monkeypatch, number, code, stopped_by
+):
+    """A terminal sends its signals to dvc, too; the handlers are as before afterwards."""
     monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: None)
     monkeypatch.setattr(repro.processes, "outlast_children", lambda _: None)
+    first = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(one) for one in repro.processes.STOPPING]
     fake_dvc(f"""
         import os, shutil, sys, time
@@ -114,8 +125,9 @@ def test_command_in_a_terminal_gets_sigterm_alone_from_us(fake_dvc, monkeypatch,
         sys.exit({code})
     """)
 
-    assert repro.run_dvc(["train"]) == (code, number)
+    assert repro.run_dvc(["train"]) == (code, stopped_by)
     assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]
+    signal.signal(signal.SIGHUP, first)
 
 
 @pytest.mark.parametrize("children", [0, 2])

@@ -5,10 +5,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import typer
 import yaml
 
 from flows import synthesize as flow_module
+from flows.learn import learn
 from flows.synthesize import keep_teacher, synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
@@ -107,6 +107,15 @@ def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
     assert read_params() == flow.before
 
 
+def test_prefect_passes_paths_as_text():
+    """As somebody types them in its page."""
+    values = {"synthesis": {"teacher": "models/a", "text": ["a.de", "b.de"]}}
+    config = synthesize_and_train.validate_parameters(values)["synthesis"]
+    assert (config.teacher, config.text) == (Path("models/a"), (Path("a.de"), Path("b.de")))
+    values = learn.validate_parameters({"learning": {"journal": "j.jsonl"}})
+    assert values["learning"].journal == Path("j.jsonl")
+
+
 def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
     languages = Languages(source="de", target="en")
     patch(flow_module, load=lambda *_: SimpleNamespace(languages=languages))
@@ -120,7 +129,7 @@ def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
         assert missing in ran.stderr
 
 
-def test_the_command_says_all_of_it(flow, capsys):
+def test_the_command_says_all_of_it(flow):
     given, checked = [], []
     flow.install(
         flow_module,
@@ -129,17 +138,13 @@ def test_the_command_says_all_of_it(flow, capsys):
         leave_nothing_behind=nullcontext,
         synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
     )
-    told = "teacher train.seed=7 --student --text a.de --text b.de"
-    told += " --backward"
-    application = typer.Typer()
-    application.command()(flow_module.main)
-    application(told.split(), standalone_mode=False)
-    values = {"teacher": Path("teacher")}
+    words = "teacher train.seed=7 --student --text a.de --text b.de --backward"
+    ran = invoke(flow_module.main, *words.split())
     texts = (Path("a.de"), Path("b.de"))
-    config = SynthesisConfig(**values, text=texts, backward=True)
+    config = SynthesisConfig(teacher=Path("teacher"), text=texts, backward=True)
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
     assert checked == [config]
-    assert "| kept | 400 |" in capsys.readouterr().out
+    assert "| kept | 400 |" in ran.stdout
 
 
 def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monkeypatch, tmp_path):

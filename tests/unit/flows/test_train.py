@@ -101,18 +101,14 @@ def test_stages_run_here_or_in_their_pools(steps, settings, expected):
     assert steps == expected
 
 
-def test_renewal_prepares_the_clone(steps):
-    with train.hold_up_to_date("train", renew=True):
-        assert steps[:2] == ["hold", "prepare renew"]
-
-
 @pytest.mark.parametrize("pools", [None, POOLS, dict.fromkeys(STAGES, "gpu")])
 def test_text_is_checked_once_wherever_training_runs(steps, patch, pools):
     patch(dvc_program, map_pools=lambda: pools)
     with train.hold_up_to_date(
-        "export", across_pools=bool(pools), before_training=lambda: steps.append("look")
+        "export", renew=True, across_pools=bool(pools), before_training=lambda: steps.append("look")
     ):
         assert steps.count("look") == 1
+        assert steps[1] == ("prepare origin/HEAD renew" if pools else "prepare renew")
 
 
 @given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
@@ -221,6 +217,17 @@ def test_planned_stages_end_with_the_last_one_named(patch):
     assert check_all.call_count == 2
     with pytest.raises(ConfigError, match=r"'trian' is not a stage of .*: download, tok"):
         train.plan_stages("trian")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_stage_is_reproduced_unless_it_is_done(patch, shared):
+    dvc = Mock()
+    patch(train, get_run_logger=lambda: logging.getLogger("test"))
+    patch(dvc_program, reproduce=dvc)
+    train.reproduce.fn("train", shared=shared, done=True)
+    assert not dvc.called
+    train.reproduce.fn("train", shared=shared, done=False)
+    assert (dvc.call_args.args, dvc.call_args.kwargs["shared"]) == (("train",), shared)
 
 
 @pytest.mark.parametrize("done", range(len(STAGES) + 1))
