@@ -106,16 +106,20 @@ def _join(docstring: str | None) -> str:
     return " ".join((docstring or "").split()).replace("``", "`")
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file.
+def read_text(*paths: Path) -> str:
+    """Return the text of files, each behind the last line of the one before.
 
     Raises:
-        CorpusError: if it cannot be read, or is not UTF-8.
+        CorpusError: if one cannot be read, or is not UTF-8.
     """
-    try:
-        return decode_utf8(path.read_bytes(), path)
-    except OSError as error:
-        raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+    text = ""
+    for path in paths:
+        text += "\n" if text and not text.endswith("\n") else ""
+        try:
+            text += decode_utf8(path.read_bytes(), path)
+        except OSError as error:
+            raise CorpusError(f"{path} cannot be read ({error.strerror}); check its name") from None
+    return text
 
 
 @contextmanager

@@ -61,9 +61,6 @@ def learn_classifier(
 ) -> None:
     """Learn which of some labels a text has, such as the sentiment of a review.
 
-    The classifier embeds words and reads them by two layers of gated recurrent units. Rare words
-    share embeddings by a hash.
-
     A tenth of the texts, drawn at random, is held out; the epoch with the best accuracy on them is
     kept. A training that is stopped, as by Ctrl-C, saves its state, and continues when the same
     command is given; one that is killed continues after its last whole epoch.

@@ -77,7 +77,6 @@ class Classifier(nn.Module):
     """Reads the embeddings of words by GRU layers (Géron, chapter 16, Sentiment Analysis).
 
     Layers read from left to right and padding is at the end, so no pooled position depends on it.
-    Packed sequences would take three times as long on a CPU.
     """
 
     def __init__(
@@ -251,8 +250,7 @@ class ClassifierObjective(EpochObjective[TextBatch]):
     """The data and the loss of a classifier, selected by its accuracy on held-out texts."""
 
     model: Classifier
-    held_out: Sequence[Sequence[int]]
-    expected: Int[Tensor, " N"]
+    held_out: ShuffledTexts
 
     memory_remedy = "training.rows or text.longest"
     validation_remedy = "text.longest or the sizes of model"
@@ -270,9 +268,9 @@ class ClassifierObjective(EpochObjective[TextBatch]):
     @override
     def validate(self) -> tuple[float, dict[str, float]]:
         with self.compute.autocast():
-            logits = predict_logits(self.model, self.held_out)
-            loss = F.cross_entropy(logits, self.expected).item()
-        right = logits.argmax(dim=1) == self.expected
+            logits, labels = predict_logits(self.model, self.held_out.texts), self.held_out.labels
+            loss = F.cross_entropy(logits, torch.tensor(labels)).item()
+        right = logits.argmax(dim=1) == torch.tensor(labels)
         return loss, {"accuracy": 100 * right.sum().item() / len(right)}
 
     @override
@@ -315,8 +313,7 @@ def train_classifier(
         seed=config.seed,
         count_steps=reading.steps,
         read_epoch=reading.epoch,
-        held_out=held.texts,
-        expected=torch.tensor(held.labels),
+        held_out=held,
     )
     points = train_epochs(objective, checkpoints=checkpoints, display=display)
     return TextClassifier(model, words, tuple(classes)), points

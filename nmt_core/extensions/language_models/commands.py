@@ -94,10 +94,10 @@ def learn(
     built = change_settings(LearningConfig(), chosen, at="learn", threads=threads)
     require_replaceable(out, known=LANGUAGE_MODEL)
     if validation:
-        learnt, held_out = join_texts(text), join_texts(validation)
+        learnt, held_out = read_text(*text), read_text(*validation)
     else:
         document = built.unit.kind == "character"
-        learnt, held_out = hold_out_end(join_texts(text), built.held_out, document=document)
+        learnt, held_out = hold_out_end(read_text(*text), built.held_out, document=document)
     units = find_units(built, learnt, tokens_of)
     parts = {"training": learnt, "validation": held_out}
     texts = {name: units.encode(part, name=f"{name} text") for name, part in parts.items()}
@@ -115,14 +115,6 @@ def learn(
         write_language_model(out, model, units, learning=learning)
     best = min(point.validation_loss for point in points)
     typer.echo(f"validation loss {best:.4f} nats per token; the model is in {out}", err=True)
-
-
-def join_texts(paths: Sequence[Path]) -> str:
-    """Return texts as one."""
-    texts = [read_text(path) for path in paths]
-    return "".join(
-        text if text.endswith("\n") or len(texts) == 1 else f"{text}\n" for text in texts
-    )
 
 
 def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Units:

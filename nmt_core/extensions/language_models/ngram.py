@@ -59,8 +59,7 @@ class NGramConfig(Config):
 
 
 Level = tuple[Tensor, Tensor]
-"""The k-grams of one length that were seen: ``context * V + token`` (G), ascending; and counts (G),
-0 for BOS alone, which is seen and never predicted."""
+"""The k-grams of a length: ``context * V + token`` (G), ascending; counts (G), 0 for BOS alone."""
 
 
 class NGram(LanguageModel):

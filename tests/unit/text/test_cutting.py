@@ -16,7 +16,7 @@ from nmt_core.text.language_codes import pick_code
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
-from nmt_core.text.subword_sampling import draw_segmentation, drop_merges
+from nmt_core.text.subword_sampling import drop_merges
 from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
@@ -226,18 +226,6 @@ PIECES = {"a": (0, -9.0), "b": (1, -9.0), "ab": (2, -1.0), "ba": (3, -2.0), "aba
 def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says(dropout, word, chance, numbers):
     """Of the two merges of bab, ab is the better one: below a half it is left out."""
     assert drop_merges(word, iter([chance, *[1.0] * 9]), PIECES, dropout) == numbers
-
-
-@pytest.mark.parametrize("alpha", [0.5, 1.0])
-def test_a_segmentation_is_drawn_by_its_share(alpha):
-    """Of ab: as a whole, or in two; the last piece is drawn first, the better half of chances."""
-    scores = {"a": (0, -1.0), "b": (1, -2.0), "ab": (2, -2.0)}
-    chances = [iter([(at + 0.5) / 1000, 0.5]) for at in range(1000)]
-    drawn = [draw_segmentation("ab", chance, scores, alpha) for chance in chances]
-    share = 2.718281828459045 ** (alpha * -2.0)
-    apart = 2.718281828459045 ** (alpha * -3.0)
-    assert {*drawn} == {(2,), (0, 1)}
-    assert drawn.count((2,)) == pytest.approx(1000 * share / (share + apart), abs=2)
 
 
 # sides and their tables

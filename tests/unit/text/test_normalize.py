@@ -7,17 +7,12 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.corpora.parallel_text import CorpusReading, Text, cut_rows, read_pairs
-from nmt_core.models.settings import build_model
-from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from nmt_core.translation.text_search import TranslatorConfig
-from nmt_core.translation.translator import Translator
 from stages import paths, tokenize
 from stages.params import TokenizeParams
-from tests.support.tiny import MODEL
 
 DECOMPOSED = "Fu\u0308r Kin\u200bder und\u00a0Bu\ufeffcher\u2028der Scho\u200b\u0308nheit"
 COMPOSED = "Für Kinder und Bucher der Schönheit"
@@ -69,21 +64,6 @@ def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_fact
     assert normalize(pair.source) == normalize(line)
 
 
-class Noting:
-    """Notes what a tokenizer makes of a line."""
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-        self.noted = []
-
-    def encode(self, line):
-        self.noted.append(self.tokenizer.encode(line))
-        return self.noted[-1]
-
-    def __getattr__(self, name):
-        return getattr(self.tokenizer, name)
-
-
 def tokenized(folder, kind, line):
     """Tokenize a corpus of one line, again and again; return its tokens and their tokenizer."""
     for side in paths.SIDES:
@@ -104,17 +84,10 @@ def tokenized(folder, kind, line):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
     tokens, tokenizer = tokenized(tmp_path, kind, DECOMPOSED)
-    noting = Noting(tokenizer)
-    words = Vocabulary([*SPECIALS, *dict.fromkeys(tokens)])
-    model = build_model(MODEL, source_size=len(words), target_size=len(words))
-    Translator(
-        engine=PyTorchEngine(model, len(words)),
-        source=Side(noting, words),
-        target=Side(tokenizer, words),
-        config=TranslatorConfig(),
-    ).translate_sentences([DECOMPOSED])
+    Vocabulary([*SPECIALS, *dict.fromkeys(tokens)]).save(tmp_path / "vocabulary.txt")
+    side = Side.load(tmp_path / "tokenizer" / "source", tmp_path / "vocabulary.txt")
 
-    assert noting.noted[0] == tokens
+    assert side.tokens(DECOMPOSED) == tokenizer.encode(COMPOSED) == tokens
     assert "".join(tokens).replace("▁", "").lower() == COMPOSED.replace(" ", "").lower()
 
 
