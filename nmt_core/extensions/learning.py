@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 import json
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -39,13 +40,16 @@ def change_settings(
     Raises:
         ConfigError: naming what has no value, is unknown or of the wrong type.
     """
-    values = default.model_dump(mode="json")
+    values: Any = default.model_dump(mode="json")
     chosen = [*(settings or ()), *([f"training.compute.threads={threads}"] if threads else [])]
-    chosen.sort(key=lambda setting: ("kind=" not in setting, setting.count(".")))  # kinds first
+    # kinds first, the outer before the inner ones
+    chosen.sort(key=lambda s: s.partition("=")[0].count(".") if ".kind=" in s else math.inf)
     for setting in chosen:
         name, equals, text = setting.partition("=")
         *parents, last = name.split(".")
-        value, node = _parse_value(text), values
+        node, value = values, text
+        with suppress(ValueError):
+            value = json.loads(text)
         if not (name and equals) or isinstance(value, dict):
             raise ConfigError(f"--set {setting} does not name one value; write --set name=value")
         for parent in parents:
@@ -56,13 +60,6 @@ def change_settings(
             node.clear()
         node[last] = value
     return config.build(type(default), values, at=at)
-
-
-def _parse_value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 Out = Annotated[

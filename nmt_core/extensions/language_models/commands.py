@@ -45,9 +45,6 @@ from nmt_core.search.settings import TokenSampling
 from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 
-HEADING = "log-likelihood\tperplexity\ttokens"
-"""Columns of ``nmt score``."""
-
 
 @explain_settings("**Settings** and their defaults, first that of several kinds:", LearningConfig())
 def learn(
@@ -96,8 +93,8 @@ def learn(
     if validation:
         learnt, held_out = read_text(*text), read_text(*validation)
     else:
-        document = built.unit.kind == "character"
-        learnt, held_out = hold_out_end(read_text(*text), built.held_out, document=document)
+        document, share = built.unit.kind == "character", built.held_out
+        learnt, held_out = hold_out_end(read_text(*text), share, document=document)
     units = find_units(built, learnt, tokens_of)
     parts = {"training": learnt, "validation": held_out}
     texts = {name: units.encode(part, name=f"{name} text") for name, part in parts.items()}
@@ -124,9 +121,7 @@ def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Unit
             raise ConfigError(f"--tokens-of goes with --unit subword, not {built.unit.kind}")
         return learn_units(built.unit, text)
     if tokens_of is None:
-        raise ConfigError(
-            "--unit subword takes its tokens from a translator; add --tokens-of models/export"
-        )
+        raise ConfigError("--unit subword requires a translator; add --tokens-of models/export")
     target = Translator.load(tokens_of).target
     return Units(built.unit, target.tokenizer, target.vocabulary)
 
@@ -208,11 +203,9 @@ def score(
         assert language_model is not None
         compute.set_threads(threads)
         scores = load_language_model(language_model, device=device).score(lines)
-    typer.echo(HEADING, err=True)
-    for line_score in scores:
-        typer.echo(
-            f"{line_score.log_likelihood:.4f}\t{line_score.perplexity:.4f}\t{line_score.tokens}"
-        )
+    typer.echo("log-likelihood\tperplexity\ttokens", err=True)
+    for line in scores:
+        typer.echo(f"{line.log_likelihood:.4f}\t{line.perplexity:.4f}\t{line.tokens}")
     typer.echo(summarize(scores), err=True)
 
 

@@ -104,13 +104,8 @@ class RecurrentConfig(Config):
 
     @model_validator(mode="after")
     def _check(self) -> "RecurrentConfig":
-        if self.tie and self.embedding_width != self.width:
-            raise ValueError(
-                f"tied weights need one width, got embedding_width {self.embedding_width} and "
-                f"width {self.width}; set them alike, or tie to false"
-            )
-        if self.tie and self.input == "one_hot":
-            raise ValueError("one_hot input has no vectors to tie; set tie to false")
+        if self.tie and (self.input == "one_hot" or self.embedding_width != self.width):
+            raise ValueError("tie requires input 'embedding' and embedding_width equal to width")
         return self
 
 

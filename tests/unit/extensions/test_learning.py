@@ -65,9 +65,10 @@ def test_settings_are_changed_by_their_names(settings, inner):
 
 
 def test_values_are_json_or_strings():
-    changed = change_settings(Outer(), ['names=["b", "c"]', "inner.kind=y"], at="at")
+    """Of several values for one name, the last counts."""
+    changed = change_settings(Outer(), ['names=["1.5"]', 'names=["b"]', "inner.kind=y"], at="at")
 
-    assert changed == Outer(inner=Inner(kind="y"), names=["b", "c"])
+    assert changed == Outer(inner=Inner(kind="y"), names=["b"])
 
 
 @pytest.mark.parametrize("kind", [LearningConfig, LearnClassifierConfig])

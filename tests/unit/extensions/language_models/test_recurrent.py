@@ -19,16 +19,10 @@ def built(**shape):
     return build_language_model(RecurrentConfig(dropout=0.0, **shape), WORDS)
 
 
-@pytest.mark.parametrize(
-    ("shape", "told"),
-    [
-        ({"width": 8, "embedding_width": 4}, "tied weights need one width"),
-        ({"width": 8, "embedding_width": 8, "input": "one_hot"}, "no vectors to tie"),
-    ],
-)
-def test_tied_weights_need_vectors_of_one_width(shape, told):
-    with pytest.raises(ValueError, match=told):
-        RecurrentConfig(tie=True, **shape)
+@pytest.mark.parametrize("shape", [{"embedding_width": 4}, {"input": "one_hot"}])
+def test_tied_weights_need_vectors_of_one_width(shape):
+    with pytest.raises(ValueError, match="tie requires"):
+        RecurrentConfig(tie=True, **{"width": 8, "embedding_width": 8, **shape})
 
 
 def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
