@@ -67,9 +67,7 @@ def describe_failure(error: BaseException) -> str:
 class LogFormatter(logging.Formatter):
     """Writes a record as one JSON object, or as a short line for people."""
 
-    def __init__(self, *, for_people: bool = False) -> None:
-        super().__init__()
-        self._for_people = for_people
+    for_people = False
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -84,7 +82,7 @@ class LogFormatter(logging.Formatter):
         fields |= {name: value for name, value in vars(record).items() if name not in RECORD_FIELDS}
         if record.exc_info and record.exc_info[1]:
             fields["failure"] = describe_failure(record.exc_info[1])
-        if not self._for_people:
+        if not self.for_people:
             return json.dumps(fields, ensure_ascii=False, default=str)
         details = [str(fields[name]) for name in ("route", "status", "failure") if name in fields]
         level = "" if record.levelno <= logging.INFO else f"{fields['level']}: "
@@ -98,7 +96,8 @@ def set_up_logs(stream: IO[str] | None = None) -> None:
     They are lines for people on a terminal, and one JSON object a line elsewhere.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(LogFormatter(for_people=handler.stream.isatty()))
+    handler.setFormatter(formatter := LogFormatter())
+    formatter.for_people = handler.stream.isatty()
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)

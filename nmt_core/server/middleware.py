@@ -5,6 +5,7 @@ import logging
 import time
 import uuid
 from collections import Counter
+from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -38,15 +39,15 @@ READ_SECONDS = 20.0
 CLOSE = {"Connection": "close"}
 
 
+@dataclass
 class RequestMiddleware:
     """Refuses forbidden and oversized requests, counts and logs all of them."""
 
-    def __init__(self, app: ASGIApp, *, config: ServerConfig, metrics: Metrics) -> None:
-        self.app = app
-        self.config = config
-        self.metrics = metrics
-        self.held = Counter[str]()
-        """Bytes of requests and answers in memory by client."""
+    app: ASGIApp
+    config: ServerConfig
+    metrics: Metrics
+    held: Counter[str] = field(default_factory=Counter)
+    """Bytes of requests and answers in memory by client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
@@ -80,8 +81,9 @@ class _Exchange:
         self._bytes, self._held_bytes = 0, 0
         self._is_whole, self._is_refused = False, False
         is_file = scope["path"] == "/translate_file"
-        config = self._config
-        self._limit = config.max_file_bytes + 10_000 if is_file else config.max_body_bytes
+        config = self._config  # JSON may write a character in 12 bytes
+        longest = 12 * config.max_characters + 100 * config.max_texts
+        self._limit = 10_000 + (config.max_file_bytes if is_file else longest)
 
     async def run(self, app: ASGIApp) -> None:
         """Check the head, then let the routes answer."""

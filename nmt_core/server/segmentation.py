@@ -19,7 +19,6 @@ from anyio import BrokenWorkerProcess, CapacityLimiter, to_process
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Document
 from nmt_core.documents.formats import FORMATS
-from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
 from nmt_core.server.errors import RequestError, describe_failure
@@ -60,6 +59,8 @@ class SourceText(NamedTuple):
         if isinstance(self.content, bytes):
             return FORMATS.load(self.format).read(self.content, self.languages)
         if self.format == "html":
+            from nmt_core.documents.html import read_html  # few requests need it
+
             return read_html(self.content, self.languages)
         return read_plain_text(self.content)
 

@@ -83,8 +83,3 @@ class ServerConfig(Config):
     """How long the server works on a request, its time in the queue included."""
     watch_seconds: float = Field(5, gt=0)
     """How often it looks whether another model is to be served."""
-
-    @property
-    def max_body_bytes(self) -> int:
-        """Size of a request without a file: JSON may write a character in 12 bytes."""
-        return 12 * self.max_characters + 100 * self.max_texts + 10_000

@@ -5,6 +5,7 @@ import ipaddress
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,12 +92,12 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@dataclass
 class RateLimit:
     """Limits what each user sends in a minute by a leaky bucket; a first request may be larger."""
 
-    def __init__(self, unit: str = "texts") -> None:
-        self._unit = unit
-        self._due: dict[str, float] = {}
+    unit: str = "texts"
+    _due: dict[str, float] = field(default_factory=dict)
 
     def spend(self, user: User, count: int) -> None:
         """Count what a user sends; a negative number gives back as much. Too much is refused."""
@@ -107,7 +108,7 @@ class RateLimit:
         due = begin + seconds_each * count
         if begin > now and due - now > 60 + seconds_each / 2:
             self._due[user.name] = begin
-            message = f"{user.rate:,} {self._unit} a minute may be sent, and this would be more"
+            message = f"{user.rate:,} {self.unit} a minute may be sent, and this would be more"
             raise too_many(message, due - now - 60)
         self._due[user.name] = due
         while len(self._due) > MAX_USERS:

@@ -16,27 +16,6 @@ from nmt_core.base import files
 from tests.support.processes import at_work_in, marked, read_command, wait_for
 from tests.support.projects import a_users_environment
 
-PROBE = """\
-import mlflow
-mlflow.set_experiment("probe")
-with mlflow.start_run() as run:
-    mlflow.log_text("a file", "file.txt")
-print(mlflow.artifacts.load_text(f"runs:/{run.info.run_id}/file.txt"))
-"""
-
-
-def test_mlflow_keeps_files(servers):
-    probe = subprocess.run(
-        [sys.executable, "-c", PROBE],
-        env=a_users_environment() | servers.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert probe.stdout.splitlines()[-1] == "a file"
-    assert [*servers.mlflow.folder.rglob("artifacts/file.txt")]
-
 
 def test_no_password_is_in_a_command_or_log(servers, folder):
     password = files.read_json(folder / "secrets.json")["password"]

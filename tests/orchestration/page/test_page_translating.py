@@ -86,15 +86,6 @@ def test_text_stays_text(page):
     assert 0 == page.locator("main img, main script, main b").count()
 
 
-def test_a_text_in_the_wanted_language_stays_as_it_is(page):
-    text = "The report of the committee is long, and so it will stay."
-    page.select_option("#from", "auto")
-    write(page, text)
-
-    expect(page.locator("#translation:not(.old)")).to_have_text(text)
-    expect(page.locator("#copy")).to_be_enabled()
-
-
 # languages
 
 

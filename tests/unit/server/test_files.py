@@ -48,16 +48,6 @@ async def test_translation_keeps_the_form(format_, text, translation):
 
 
 @in_a_loop
-async def test_alternatives_are_whole_texts():
-    answer = await translate("Das ist gut. Ist es das?\n", alternatives=2)
-
-    assert answer["alternatives"] == [
-        "DAS IST GUT.! IST ES DAS?!\n",
-        "DAS IST GUT.!! IST ES DAS?!!\n",
-    ]
-
-
-@in_a_loop
 async def test_language_of_html_is_that_of_its_text():
     text = f"<html><body>{'<div class=content>' * 50}Das ist ein Satz über die Häuser der Stadt."
     answer = await translate(text, format="html", source="auto")

@@ -57,18 +57,6 @@ async def test_whole_passage_goes_before_its_sentences(memory):
 
 
 @in_a_loop
-async def test_details_name_the_origin(memory):
-    wanted = {"details": True, "checks": True, "alternatives": 1}
-    answer = await ask(serve_stand_in(memory=memory.path), q="Ein Hund. Ein Haus.", **wanted)
-    model, remembered = answer["details"]["sentences"]
-
-    assert ("model", "memory") == (model["origin"], remembered["origin"])
-    assert remembered["text"] == "One house <b>!"
-    assert remembered["tokens"] == remembered["matches"] == []
-    assert answer["alternatives"] == ["EIN HUND.! One house <b>!"]
-
-
-@in_a_loop
 async def test_similar_translation_is_offered_with_its_difference(memory):
     app = serve_stand_in(memory=memory.path)
     answer = await ask(app, q="Ein Hans. Wo ist sie jetzt?", matches=True)

@@ -47,13 +47,6 @@ def test_defaults_ask_for_nothing_more():
     }
 
 
-@pytest.mark.parametrize(("value", "count"), [(3, 3), ("3", 3), (-3, 0), ("", 0), (None, 0)])
-def test_count_is_at_least_zero(value, count):
-    fields = REQUIRED[TranslateRequest] | {"alternatives": value}
-
-    assert build_request(TranslateRequest, fields).alternatives == count
-
-
 @pytest.mark.parametrize(
     ("field", "reason"),
     [

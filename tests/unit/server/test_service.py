@@ -64,18 +64,6 @@ def test_texts_have_limits(texts, alternatives, reason):
     assert refused.value.status == 400
 
 
-def test_user_is_known_by_address_or_key(tmp_path):
-    (tmp_path / "keys").write_text("eightkey 9\n")
-    keyed = service_of(keys=read_keys(tmp_path / "keys"), rate_limit=7)
-
-    assert service_of(rate_limit=7).admit(None, "1.2.3.4") == User("1.2.3.4", 7)
-    assert keyed.admit("eightkey", "1.2.3.4").rate == 9
-    for missing in (None, ""):
-        with pytest.raises(RequestError, match="contact the server operator") as refused:
-            keyed.admit(missing, "1.2.3.4")
-        assert refused.value.status == 400
-
-
 def test_wrong_keys_are_counted_by_address(tmp_path):
     (tmp_path / "keys").write_text("eightkey\n")
     keyed = service_of(keys=read_keys(tmp_path / "keys"))
