@@ -66,15 +66,12 @@ class Restored(NamedTuple):
     """Its words that the training text never has, once each."""
 
 
-class SavedRestorer(Config, extra="ignore"):
-    """The content of a file of :meth:`Restorer.save`; earlier files hold more."""
+class _Saved(Config, extra="ignore"):
+    """The file of :meth:`Restorer.save`; earlier ones lack words, or hold more."""
 
     case: dict[str, str]
-    """Ordinary forms of words in lower case."""
     accents: dict[str, str]
-    """Words by their forms without accents."""
     words: str = ""
-    """All words, with spaces between them; empty in earlier files."""
 
 
 class Restorer:
@@ -121,7 +118,7 @@ class Restorer:
         if not path.exists():
             return None
         with explain_unreadable(path):
-            saved = SavedRestorer.model_validate_json(path.read_bytes())
+            saved = _Saved.model_validate_json(path.read_bytes())
         accents = {  # earlier versions also read "dass" as "daß"
             plain: word for plain, word in saved.accents.items() if plain != word.replace("ß", "ss")
         }
@@ -129,12 +126,9 @@ class Restorer:
 
     def save(self, folder: Path) -> None:
         """Write what was learnt."""
-        learnt = {
-            "case": dict(self.case),
-            "accents": dict(self.accents),
-            "words": " ".join(sorted(self.words)),
-        }
-        files.write_json(folder / FILE, learnt)
+        words = " ".join(sorted(self.words))
+        learnt = _Saved(case=dict(self.case), accents=dict(self.accents), words=words)
+        files.write_json(folder / FILE, learnt.model_dump())
 
     def restore(self, line: str, keep: Sequence[str] = (), *, case: bool = False) -> Restored:
         """Return a line as the training text would have it.
@@ -171,18 +165,14 @@ class Restorer:
         """Return the words of a line that the training text never has, once each, in its case.
 
         None where the training text was too short to tell, and none of a script without spaces.
-
-        Args:
-            line: the line.
-            keep: texts whose words count as known.
+        The words of ``keep`` count as known.
         """
         if not self.words:
             return ()
         known = {word.lower() for text in keep for word in _WORD.findall(normalize(text))}
-        words = dict.fromkeys(_WORD.findall(line))
-        lowered = ((word, word.lower()) for word in words)
-        unknown = (w for w, low in lowered if low not in self.words and low not in known)
-        return tuple(word for word in unknown if not _UNSPACED.search(word))
+        known |= {word for word in map(str.lower, _WORD.findall(line)) if word in self.words}
+        words = dict.fromkeys(word for word in _WORD.findall(line) if word.lower() not in known)
+        return tuple(word for word in words if not _UNSPACED.search(word))
 
     def restore_accents(self, line: str) -> str:
         """Return a line with the accents of words that are known with accents alone.

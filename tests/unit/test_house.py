@@ -24,7 +24,7 @@ BUDGETS = {
     "nmt_core/models": 2390,
     "nmt_core/search": 1710,
     "nmt_core/server": 2600,
-    "nmt_core/text": 2620,
+    "nmt_core/text": 2600,
     "nmt_core/training": 2120,
     "nmt_core/translation": 3380,
     "stages": 9830,

@@ -25,8 +25,7 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
-from nmt_core.text.aligner.batches import pair_text
-from nmt_core.text.aligner.lexicon import Array, Direction, measure_priors
+from nmt_core.text.aligner.lexicon import Array, Direction, measure_priors, pair_text
 from nmt_core.text.aligner.words import AlignerConfig, Pieces, cut_line
 from nmt_core.text.words import UNALIGNED
 
@@ -59,7 +58,7 @@ class Aligner:
     words: tuple[list[str], list[str]]
     """Vocabularies of source and target."""
     keys: NDArray[np.int64]
-    """Pairs of words, rising; see :func:`~nmt_core.text.aligner.batches.pair_text`."""
+    """Pairs of words, rising; see :func:`~nmt_core.text.aligner.lexicon.pair_text`."""
     counts: Array
     """Their expected counts, (2, pairs)."""
     totals: tuple[Array, Array]

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.batches import AlignmentBatch, pair_text, spread
 from nmt_core.text.aligner.lexicon import (
+    AlignmentBatch,
     Array,
     Direction,
     Prior,
     measure_priors,
+    pair_text,
+    spread,
     start_jumps,
 )
 from nmt_core.text.aligner.words import AlignerConfig, ShortlistConfig, cut_line

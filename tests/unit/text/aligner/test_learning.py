@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from nmt_core.base.errors import BundleError, CorpusError
 from nmt_core.base.random import make_generator
 from nmt_core.text.aligner import aligner as aligner_module
-from nmt_core.text.aligner import batches, learning
+from nmt_core.text.aligner import learning, lexicon
 from nmt_core.text.aligner.aligner import fill_gaps, format_links, load_aligner, write_aligner
-from nmt_core.text.aligner.batches import pair_text
 from nmt_core.text.aligner.learning import Learner, learn_aligner
-from nmt_core.text.aligner.lexicon import measure_priors
+from nmt_core.text.aligner.lexicon import measure_priors, pair_text
 from nmt_core.text.aligner.words import AlignerConfig, cut_line, cut_word
 from nmt_core.text.words import UNALIGNED
 from tests.support.processes import run_python
@@ -98,7 +97,7 @@ def prepare(config):
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])
 def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
-    monkeypatch.setattr(batches, "WAITING", waiting)
+    monkeypatch.setattr(lexicon, "WAITING", waiting)
     draw = make_generator(1, "sentences")
     source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
     made, keys = pair_text(source, target, 12)
