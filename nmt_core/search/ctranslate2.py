@@ -273,11 +273,9 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
         struct.error: if the file ends too early.
     """
     with path.open("rb") as file:
-        variables = _read_variables(file)
-    shape_of = {name: shape for name, (shape, _) in variables.items()}
-    value_of = {name: value for name, (_, value) in variables.items()}
-    width = shape_of["decoder/embeddings/weight"][1]
-    hidden = shape_of["decoder/layer_0/ffn/linear_0/weight"][0]
+        sizes, values = _read_variables(file)
+    width = sizes["decoder/embeddings/weight"][1]
+    hidden = sizes["decoder/layer_0/ffn/linear_0/weight"][0]
     tokens = {"encoder": len(source.tokens), "decoder": len(target.tokens)}
     shapes = {
         "self_attention/linear_0": (3 * width, width),
@@ -288,16 +286,15 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
         "ffn/linear_0": (hidden, width),
         "ffn/linear_1": (width, hidden),
     }
-    heads, rotary = value_of["decoder/num_heads"], "self_attention/rotary_dim"
+    heads, rotary = values["decoder/num_heads"], "self_attention/rotary_dim"
     layers = {side: set[int]() for side in tokens}
-    for name, (shape, value) in variables.items():
+    for name, shape in sizes.items():
         match = NAME.fullmatch(name)
         if not match or (match["side"] == "encoder" and match["module"].startswith("attention")):
             raise ValueError(f"variable {name[:60]!r} is not of this format")
-        side, module, part = match["side"], match["module"], match["part"]
+        side, module, part, value = match["side"], match["module"], match["part"], values[name]
         layers[side] |= {int(match["layer"])} if match["layer"] else set()
-        table = (tokens[side], width)
-        rows = shapes.get(module, table)
+        rows = shapes.get(module, (tokens[side], width))
         expected = {
             None: (),
             "weight": rows,
@@ -313,23 +310,21 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
             raise ValueError(f"variable {name[:60]!r} has the shape {shape}")
         if not low <= value <= high or (module == "num_heads" and width % value):
             raise ValueError(f"variable {name[:60]!r} is {value}")
-    last = value_of["decoder/alignment_layer"]
-    if last not in layers["decoder"] or value_of["decoder/alignment_heads"]:
+    last = values["decoder/alignment_layer"]
+    if last not in layers["decoder"] or values["decoder/alignment_heads"]:
         raise ValueError("the attention to report is not that of all heads of a layer")
     for side, numbers in layers.items():
         if numbers != {*range(len(numbers))}:
             raise ValueError(f"layers of the {side} are missing")
 
 
-def _read_variables(file: BinaryIO) -> dict[str, tuple[tuple[int, ...], int]]:
-    """Return shape and value of the variables by name, aliases included.
-
-    The value is that of a single integer, and -1 for another number or an array.
-    """
+def _read_variables(file: BinaryIO) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+    """Return the shapes of variables by name, and the values of single integers; -1 of others."""
     version, name, _ = _read(file, "I"), _read_name(file), _read(file, "I")
     if version != VERSION or name != SPECIFICATION:
         raise ValueError("it is not a Transformer of version 6")
-    variables: dict[str, tuple[tuple[int, ...], int]] = {}
+    sizes: dict[str, tuple[int, ...]] = {}
+    values: dict[str, int] = {}
     for _ in range(_read(file, "I")):
         name, rank = _read_name(file), _read(file, "B")
         if rank > MAX_RANK:
@@ -340,14 +335,14 @@ def _read_variables(file: BinaryIO) -> dict[str, tuple[tuple[int, ...], int]]:
             raise ValueError(f"variable {name[:60]!r} has {size} bytes for the shape {shape}")
         content = b"" if rank else file.read(size)
         file.seek(size if rank else 0, 1)
-        value = int.from_bytes(content, "little") if content and kind in INTEGERS else -1
-        variables[name] = shape, value
+        sizes[name] = shape
+        values[name] = int.from_bytes(content, "little") if content and kind in INTEGERS else -1
     for _ in range(_read(file, "I")):
         alias, original = _read_name(file), _read_name(file)
-        variables[alias] = variables[original]
+        sizes[alias], values[alias] = sizes[original], values[original]
     if file.tell() != file.seek(0, 2):
         raise ValueError("it does not end where its variables do")
-    return variables
+    return sizes, values
 
 
 def _read(file: BinaryIO, kind: str) -> int:

@@ -233,10 +233,7 @@ class LogLikelihood(NamedTuple):
 
     @property
     def perplexity(self) -> float:
-        """Tokens between which the model was as unsure as if all were equally likely.
-
-        Infinite of a text that the model holds for impossible, or for next to impossible.
-        """
+        """Tokens among which the model was as unsure as if all were equally likely; may be inf."""
         try:
             return math.exp(-self.log_likelihood / max(1, self.tokens))
         except OverflowError:
