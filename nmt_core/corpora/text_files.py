@@ -75,13 +75,13 @@ def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
     """
     if STAR not in str(paths[0]):
         return {"": tuple(paths)}
-    found = [_find_parts(path) for path in paths]
+    parts_of_paths = [_find_parts(path) for path in paths]
     expanded = {
         part: tuple(Path(str(path).replace(STAR, part)) for path in paths)
-        for part in sorted(set().union(*found))
+        for part in sorted(set().union(*parts_of_paths))
     }
     for part, files_of_part in expanded.items():
-        present = [part in parts for parts in found]
+        present = [part in parts for parts in parts_of_paths]
         if not all(present):
             present_file = files_of_part[present.index(True)]
             raise CorpusError(

@@ -58,7 +58,7 @@ def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
 
 
 def split_evenly(lengths: Lengths, parts: int, draw: np.random.Generator) -> Batches:
-    """Return at least as many pairs in ``parts`` batches of similar lengths, in a drawn order."""
+    """Split pairs into ``parts`` batches of similar lengths, in random order."""
     numbers = _snake(lengths, np.arange(len(lengths)))
     longest = int(lengths.max()) + 1
     sizes = range(longest, longest * len(lengths) + 1)

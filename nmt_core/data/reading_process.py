@@ -59,6 +59,6 @@ class _Shares(IterableDataset[Share[BatchT]]):
 def _begin(parent: int, number: int) -> None:
     """Ignore signals, which the training process handles, and end with that process."""
     del number
-    for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(asked, signal.SIG_IGN)
+    for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(ignored, signal.SIG_IGN)
     end_with_parent(parent, by=signal.SIGKILL)

@@ -13,7 +13,7 @@ from nmt_core.base.raw_lines import (
 )
 from nmt_core.text.language_codes import pick_code
 
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Codes in a message, and characters of each."""
 
 
@@ -32,11 +32,11 @@ class RowPlace(NamedTuple):
 
 
 class PairedUnits(NamedTuple):
-    """PairedUnits of a file, in their order."""
+    """Units of a file, in their order."""
 
     rows: Iterator[Sequence[str]]
     """Source and target; empty where the file has none, so that numbers stay those of the file; a
-    row with another number of columns is at fault. Bytes that are no UTF-8 may be surrogates."""
+    row with another number of columns is at fault. Bytes that are not UTF-8 may be surrogates."""
     place: RowPlace = RowPlace("unit")
     plain: bool = False
     """True if every line is a source, a tab and a target."""
@@ -49,10 +49,10 @@ def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | N
 
 
 def refuse_languages(path: Path, codes: Counter[str], languages: Languages) -> CorpusError:
-    """Return the error of a file that has not the two languages, and name those that it has."""
+    """Return the error of a file without the two languages, which names those that it has."""
     named = [
-        f"{' '.join(code.split())[:MOST_NAMED] or 'none named'} ({count:,})"
-        for code, count in codes.most_common(MOST_NAMED)
+        f"{' '.join(code.split())[:MAX_NAMED] or 'none named'} ({count:,})"
+        for code, count in codes.most_common(MAX_NAMED)
     ]
     return CorpusError(
         f"{path} has no unit in {' and '.join(languages.codes)}; "

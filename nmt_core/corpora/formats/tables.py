@@ -32,19 +32,19 @@ from nmt_core.base.raw_lines import (
 from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 
-MOST_COLUMNS = 1000
-MOST_LINE_BYTES = 1 << 20
-"""Of a row, with all its columns; csv bounds each by 131,072 characters."""
+MAX_COLUMNS = 1000
+MAX_LINE_BYTES = 1 << 20
+"""Longest row, with all its columns; csv limits each to 131,072 characters."""
 
 SIDES = 2
 ROLES = (("source", "src", "source text"), ("target", "trg", "tgt", "target text", "translation"))
 """Words for the columns of the two sides, beside the names of their languages."""
 
 DELIMITERS = ("\t", ";", ",")
-"""Of two that cut as well, the first: sentences hold commas."""
+"""In order of preference if they occur equally often: sentences contain commas."""
 
 _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
-"""A heading such as de_id, of a column about the text of another, which is no region of a code."""
+"""A heading such as de_id, of a column about another; ``id`` is not a region here."""
 
 NESTED = "translation"
 """Key of a nested object that holds both sides."""
@@ -63,7 +63,7 @@ def read_csv(path: Path, languages: Languages) -> PairedUnits:
     line = next(_read_lines(path), "")
     delimiter = max(DELIMITERS, key=line.count)
     for each in DELIMITERS:
-        if find_columns(line.split(each)[:MOST_COLUMNS], languages):
+        if find_columns(line.split(each)[:MAX_COLUMNS], languages):
             delimiter = each
     return read_table(partial(_parse, path, delimiter), path, languages)
 
@@ -87,8 +87,8 @@ def read_table(
     header = next(rows, None)
     if header is None:
         return PairedUnits(iter(()), RowPlace("row"))
-    if len(header) > MOST_COLUMNS:
-        raise CorpusError(f"{path} row 1 has more than {MOST_COLUMNS:,} columns; keep two of them")
+    if len(header) > MAX_COLUMNS:
+        raise CorpusError(f"{path} row 1 has more than {MAX_COLUMNS:,} columns; keep two of them")
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
@@ -105,7 +105,7 @@ def read_table(
 
 
 def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int] | None:
-    """Return the columns of source and target that a header names, or None if it is none.
+    """Return the columns of source and target that a header names, or None if it names none.
 
     Both by the names of their languages, else by codes, by words for the sides, or by longer
     headings that hold one of these; else each by another of these.
@@ -165,12 +165,12 @@ def _read_plain(path: Path) -> Iterator[list[str]]:
 
 
 def _read_lines(path: Path) -> Iterator[str]:
-    """Yield lines with their ends; bytes that are no UTF-8 become surrogates."""
+    """Yield lines with their ends; bytes that are not UTF-8 become surrogates."""
     with explain_damage(path), open_raw(path) as file:
-        for number, line in enumerate(bound_lines(file.readline, MOST_LINE_BYTES), start=1):
+        for number, line in enumerate(bound_lines(file.readline, MAX_LINE_BYTES), start=1):
             if line is None:
                 raise CorpusError(
-                    f"{path} line {number} is longer than {MOST_LINE_BYTES:,} bytes; "
+                    f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "
                     f"take columns away, or look for a quote that nothing closes"
                 )
             if number == 1:
@@ -203,7 +203,7 @@ def _is_several_lines(row: Sequence[str]) -> bool:
 
 def _refuse(path: Path, number: int, line: int, why: str) -> CorpusError:
     return CorpusError(
-        f"{path} row {number} (line {line}) is no row of a table ({why}); "
+        f"{path} row {number} (line {line}) is not a row of a table ({why}); "
         f"a cell that holds a quote is put into quotes, and each of its quotes doubled"
     )
 
@@ -234,7 +234,7 @@ def read_sheet(path: Path) -> Iterator[list[str]]:
     while names and not names[-1]:
         names.pop()
     yield names
-    for row in rows if len(names) <= MOST_COLUMNS else ():
+    for row in rows if len(names) <= MAX_COLUMNS else ():
         yield [_write(value) for value in row[: len(names) or 1]]
 
 
@@ -246,8 +246,7 @@ def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
     """Read a .jsonl; an object without a side, or a blank line, is a unit without it.
 
     Raises:
-        CorpusError: if the keys of the first object name no two languages, or a line is no object;
-            reading the rows may raise it, too.
+        CorpusError: if the first object does not name two languages; also while rows are read.
     """
     first = next((each for each in _read_objects(path) if each), {})
     keys = [*_find_sides(first)]
@@ -264,12 +263,12 @@ def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
 
 
 def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MOST_LINE_BYTES), start=1):
+    for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MAX_LINE_BYTES), start=1):
         if raw is None:
-            raise CorpusError(f"{path} line {number} is longer than {MOST_LINE_BYTES:,} bytes")
+            raise CorpusError(f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes")
         if number == 1:
             refuse_utf16(raw, path)
-        text = raw.decode(errors="surrogateescape")  # what is no UTF-8 is told with its pair
+        text = raw.decode(errors="surrogateescape")  # reported with its pair
         text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
         try:
             object_ = json.loads(text) if text.strip() else {}
@@ -277,7 +276,7 @@ def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
             object_ = None
         if not isinstance(object_, dict):
             raise CorpusError(
-                f"{path} line {number} is no object of JSON; a .jsonl has one on each line, as "
+                f"{path} line {number} is not a JSON object; a .jsonl has one on each line, as "
                 f"jq -c '.[]' writes those of a list"
             )
         yield object_

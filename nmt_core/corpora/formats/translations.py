@@ -33,13 +33,13 @@ from nmt_core.corpora.formats.paired_units import (
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.po_files import FUZZY, parse_po
 
-MOST_DEPTH = 200
-"""Maximum elements within each other."""
+MAX_DEPTH = 200
+"""Maximum depth of nested elements."""
 
-MOST_CODES = 1000
-"""Maximum different codes of languages that are remembered of a file."""
+MAX_CODES = 1000
+"""Maximum number of language codes of a file that are remembered."""
 
-MOST_PO_BYTES = 1 << 26
+MAX_PO_BYTES = 1 << 26
 """Maximum size of a PO file, which is read whole; the largest that people keep has some 10 MB."""
 
 TMX_TEXT, XLIFF_TEXT = ("hi",), ("g", "mrk", "pc")
@@ -77,7 +77,7 @@ def iterate_elements(
                 if event == "start":
                     around.append(element)
                     depth += is_named
-                    if len(around) > MOST_DEPTH:
+                    if len(around) > MAX_DEPTH:
                         raise CorpusError(f"{path} is nested too deeply; write it anew")
                     continue
                 around.pop()
@@ -98,19 +98,19 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def join_text(element: Element | None, kept: Collection[str]) -> str:
+def join_text(element: Element | None, textual: Collection[str]) -> str:
     """Return the text of a segment, without the codes that stand for markup.
 
     Args:
         element: the segment.
-        kept: names of the elements in it whose text is text of the segment.
+        textual: names of the elements in it whose text belongs to the segment.
     """
     if element is None:
         return ""
     parts = [element.text or ""]
     for child in element:
-        if _name(child) in kept:
-            parts.append(join_text(child, kept))
+        if _name(child) in textual:
+            parts.append(join_text(child, textual))
         elif not {child.get(name) for name in ("type", "ctype", "subType")}.isdisjoint(BREAKS):
             parts.append(" ")  # it separates words
         parts.append(child.tail or "")
@@ -148,11 +148,11 @@ def _read_units(
     """
     seen: Counter[str] = Counter()
     is_ours = False
-    pick = lru_cache(MOST_CODES)(lambda codes: pick_pair(codes, languages))
+    pick = lru_cache(MAX_CODES)(lambda codes: pick_pair(codes, languages))
     for element, around in iterate_elements(path, names):
         codes, segments = read(element, around)
         pair = pick(codes)
-        if pair is None and len(seen) < MOST_CODES:
+        if pair is None and len(seen) < MAX_CODES:
             seen.update(code for code in codes if code)
         is_ours = is_ours or pair is not None
         for texts in segments:
@@ -228,9 +228,9 @@ def read_po(path: Path, languages: Languages) -> PairedUnits:
 
 def _read_messages(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
     with explain_damage(path), open_raw(path) as file:
-        content = file.read(MOST_PO_BYTES + 1)
-    if len(content) > MOST_PO_BYTES:
-        raise CorpusError(f"{path} is larger than {MOST_PO_BYTES:,} bytes; cut it by msggrep")
+        content = file.read(MAX_PO_BYTES + 1)
+    if len(content) > MAX_PO_BYTES:
+        raise CorpusError(f"{path} is larger than {MAX_PO_BYTES:,} bytes; cut it by msggrep")
     messages = parse_po(content, path, CorpusError).messages
     code = ""
     for message in messages:

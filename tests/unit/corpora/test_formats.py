@@ -258,7 +258,7 @@ LATIN = [("sch\u00f6n", "b")]
           for suffix in ("tmx", "xlf")),
         *((f"a.{suffix}", "de,en\nja,yes\n".encode("utf-16"), "UTF-16")
           for suffix in ("csv", "tsv", "jsonl", "po")),
-        *(("a.jsonl", f'{{"de": "a", "en": "b"}}\n{line}'.encode(), "line 2 is no object")
+        *(("a.jsonl", f'{{"de": "a", "en": "b"}}\n{line}'.encode(), "line 2 is not a JSON object")
           for line in ('[{"de": "a"}]', "7", '{"de": "a"', "[" * 99_999, "9" * 5000)),
         *(("a.csv", content, r"row 2 \(line ")
           for content in (b'de,en\n"a"b,c\n', b'de,en\na,"b\n', b"de,en\na\rb,c\n")),

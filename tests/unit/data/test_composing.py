@@ -18,7 +18,6 @@ from nmt_core.data.vectors import (
     MAX_DIMENSIONS,
     MISSING,
     open_vectors,
-    read_sound_rows,
 )
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
@@ -147,14 +146,3 @@ def test_the_first_line_says_how_many_numbers_follow(tmp_path, first, sizes):
     with pytest.raises(CorpusError, match="must begin with a line 'rows dimensions'") as told:
         open_vectors(path)
     assert f"got {first.strip()[:40]!r}; " in str(told.value)
-
-
-def test_rows_are_words_and_their_numbers_and_none_that_was_promised_is_missing(tmp_path):
-    path = tmp_path / "a.vec"
-    path.write_text("2 2\nein 1 2\nü 3 4\nmehr 5 6\n")
-    dimensions, rows = read_sound_rows(path)
-    assert dimensions == 2
-    assert [*rows] == [("ein", b"1 2"), ("ü", b"3 4"), ("mehr", b"5 6")]
-    path.write_text("1 2\n")
-    with pytest.raises(CorpusError, match="promises 1 rows and holds 0"):
-        [*read_sound_rows(path)[1]]
