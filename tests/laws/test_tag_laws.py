@@ -232,5 +232,5 @@ def test_an_unknown_tag_is_refused_by_a_sentence_that_names_those_there_are(tag)
 def test_a_model_without_tags_refuses_any(tmp_path):
     translator = Translator.load(export(tmp_path / "plain"))
     assert translator.tags == ()
-    with pytest.raises(ConfigError, match="no corpus that this model was trained on had a tag"):
+    with pytest.raises(ConfigError, match="no tag 'own'; leave it out"):
         translator.translate(["x"], tag="own")
