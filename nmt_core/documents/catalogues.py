@@ -199,7 +199,7 @@ def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
     """Yield where each string begins and ends that is no key, with the keys that lead to it."""
     keys: list[str] = []  # of what is open; of an item of a list, and of the whole, an empty one
     for match in TOKEN.finditer(text):
-        key = json.loads(match["key"] or '""')
+        key = json.loads(match["key"]) if match["key"] else ""
         if match["value"]:
             yield [*keys, key], *match.span("value")
         elif match["open"]:

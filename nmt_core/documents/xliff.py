@@ -188,12 +188,13 @@ class _Reader:
         The elements around them set maximum sizes, and whether they are to be translated.
         """
         for piece in pieces:
+            if piece.role is not Role.OPEN:
+                yield piece.raw
+                continue
             wish = piece.attributes.get("translate")
             is_wanted = is_translated if wish is None else wish != "no"
             own_limits = _limit(piece, limits)
-            if piece.role is not Role.OPEN:
-                yield piece.raw
-            elif piece.name not in UNITS:
+            if piece.name not in UNITS:
                 yield piece.raw
                 yield from self.read_units(piece.children, own_limits, is_translated=is_wanted)
                 yield piece.end

@@ -59,7 +59,10 @@ class XmlPiece(Piece):
     @property
     def whole(self) -> str:
         """The element as it was written, with its content."""
-        return self.raw + join_whole(self.children) + self.end
+        text = self.raw
+        for child in self.children:  # one frame a level: elements may be deep
+            text += child.whole
+        return text + self.end
 
     def walk(self) -> "Iterator[XmlPiece]":
         """Yield this and all that it holds, in order."""
