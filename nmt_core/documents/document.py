@@ -14,7 +14,6 @@ from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.segments import (
     Item,
     Part,
-    Passage,
     find_segments,
     write_parts,
 )
@@ -100,17 +99,13 @@ class Document(Generic[Result]):
         """
         self._files = {name: list(parts) for name, parts in files.items()}
         self._encode: Callable[[Mapping[str, str]], Result] = encode
-        self._holds_messages = holds_messages
         self._segments = [*find_segments(chain.from_iterable(self._files.values()))]
-        self.untranslated = Untranslated() if untranslated is None else untranslated
-
-    @property
-    def passages(self) -> list[Passage]:
-        """The passages to translate."""
         passages = [segment.passage for segment in self._segments]
-        if self._holds_messages:
-            passages = [replace(passage, is_message=True) for passage in passages]
-        return passages
+        self.passages = (
+            [replace(each, is_message=True) for each in passages] if holds_messages else passages
+        )
+        """The passages to translate."""
+        self.untranslated = Untranslated() if untranslated is None else untranslated
 
     def write(
         self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()

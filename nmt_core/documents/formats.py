@@ -63,40 +63,42 @@ class Format(NamedTuple):
         return document
 
 
-def _describe(
-    suffixes: str, mime_type: str, reader: str, *, is_text: bool = False, encoding: bool = False
-) -> Format:
-    """Return a format that a module of this package reads."""
-    reader = f"nmt_core.documents.{reader}"
-    return Format((*suffixes.split(),), mime_type, reader, is_text, is_text or encoding)
-
-
 OFFICE = "application/vnd.openxmlformats-officedocument"
 SHEETS, SLIDES = f"{OFFICE}.spreadsheetml.sheet", f"{OFFICE}.presentationml.presentation"
 TEXTS, OPEN_TEXTS = f"{OFFICE}.wordprocessingml.document", "application/vnd.oasis.opendocument.text"
 XLIFF = ".xlf .xliff .sdlxliff .mqxliff .mxliff"
 
+OWN = {
+    "text": (".txt", "text/plain", "plain_text:read_plain_text"),
+    "html": (".html .htm .xhtml", "text/html", "html:read_html_file"),
+    "markdown": (".md .markdown", "text/markdown", "markdown:read_markdown"),
+    "subtitles": (".srt .vtt", "text/plain", "plain_text:read_subtitles"),
+    "po": (".po", "text/x-gettext-translation", "catalogues:read_po_file"),
+    "xliff": (XLIFF, "application/xliff+xml", "xliff:read_xliff_file"),
+    "json": (".json", "application/json", "catalogues:read_json_strings"),
+    "arb": (".arb", "application/json", "catalogues:read_arb"),
+    "xlsx": (".xlsx", SHEETS, "ooxml:read_workbook"),
+    "pptx": (".pptx", SLIDES, "ooxml:read_presentation"),
+    "odt": (".odt", OPEN_TEXTS, "open_formats:read_open_document"),
+    "epub": (".epub", "application/epub+zip", "open_formats:read_book"),
+    "docx": (".docx", TEXTS, "docx:read_word_document"),
+}
+"""The formats that modules of this package read: endings of names, type, and reader."""
+
+OF_TEXT = ("text", "markdown", "subtitles")
+
 FORMATS = Registry(
     "a format",
     "nmt.formats",
     {
-        "text": _describe(".txt", "text/plain", "plain_text:read_plain_text", is_text=True),
-        "html": _describe(".html .htm .xhtml", "text/html", "html:read_html_file", encoding=True),
-        "markdown": _describe(
-            ".md .markdown", "text/markdown", "markdown:read_markdown", is_text=True
-        ),
-        "subtitles": _describe(
-            ".srt .vtt", "text/plain", "plain_text:read_subtitles", is_text=True
-        ),
-        "po": _describe(".po", "text/x-gettext-translation", "catalogues:read_po_file"),
-        "xliff": _describe(XLIFF, "application/xliff+xml", "xliff:read_xliff_file"),
-        "json": _describe(".json", "application/json", "catalogues:read_json_strings"),
-        "arb": _describe(".arb", "application/json", "catalogues:read_arb"),
-        "xlsx": _describe(".xlsx", SHEETS, "ooxml:read_workbook"),
-        "pptx": _describe(".pptx", SLIDES, "ooxml:read_presentation"),
-        "odt": _describe(".odt", OPEN_TEXTS, "open_formats:read_open_document"),
-        "epub": _describe(".epub", "application/epub+zip", "open_formats:read_book"),
-        "docx": _describe(".docx", TEXTS, "docx:read_word_document"),
+        name: Format(
+            (*suffixes.split(),),
+            mime_type,
+            f"nmt_core.documents.{reader}",
+            is_text=name in OF_TEXT,
+            takes_encoding=name in (*OF_TEXT, "html"),
+        )
+        for name, (suffixes, mime_type, reader) in OWN.items()
     },
 )
 """The formats of documents by name."""

@@ -110,16 +110,13 @@ class Tag(Piece):
 
     attributes: Sequence[tuple[str, str | None]] = ()
 
-    @property
-    def is_inline(self) -> bool:
-        """Tell whether it may stand within a sentence."""
-        return self.is_text or self.name in INLINE
-
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Read a file of HTML; see :func:`read_html`."""
     page = decode_declared(data)
-    return read_html(page.text, codes).encode_as(page.encode)
+    marks = LanguageMarks(codes)
+    parts = {"": split_html(page.text, marks)}
+    return Document(parts, lambda texts: page.encode(texts[""]), marks.untranslated)
 
 
 def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
@@ -228,6 +225,7 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
     while number < len(tags):
         tag, end = tags[number], number + 1
         is_open = tag.role is Role.OPEN
+        is_inline = tag.is_text or tag.name in INLINE
         named = [value for name, value in tag.attributes if name in LANGUAGE]
         is_text = is_open and tag.name not in KEPT and tag.name not in PAGE
         is_other = is_text and any(map(marks.is_other, named))
@@ -239,10 +237,10 @@ def _merge_kept(tags: Sequence[Tag], marks: LanguageMarks) -> Iterator[Tag]:
             parts: list[Part] = []
             if tag.name in KEPT and tag.attributes:  # its language is that of what stays
                 parts = [*_split_tag(tag, LanguageMarks(None)), join_raw(inside[1:])]
-            role = Role.EMPTY if tag.is_inline else Role.BLOCK
+            role = Role.EMPTY if is_inline else Role.BLOCK
             yield Tag(role, join_raw(inside), parts=parts)
         else:
-            if not tag.is_inline:
+            if not is_inline:
                 tag.role = Role.BLOCK
             if tag.attributes:
                 tag.parts = list(_split_tag(tag, marks))
@@ -260,7 +258,7 @@ def _is_kept(tags: Sequence[Tag], number: int) -> bool:
     is_marked = (given.get("translate") or "").lower() == "no"
     if is_marked or "notranslate" in (given.get("class") or "").split():
         return True
-    for each in tags[number + 1 : number + LONGEST_NOTE] if tag.is_inline else ():
+    for each in tags[number + 1 : number + LONGEST_NOTE] if tag.name in INLINE else ():
         if each.role is Role.CLOSE and each.name == tag.name:
             break
         text += each.text

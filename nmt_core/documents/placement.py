@@ -82,11 +82,6 @@ class _Words:
         after = bisect_right(self.sentences, at, key=lambda pair: pair[0].start)
         return self.sentences[max(after - 1, 0)]
 
-    def find_held(self, node: _Node) -> Span:
-        """Return the numbers of the first word of the source in a node, and of the next after."""
-        first = bisect_left(self.source, Span(node.start, node.start))
-        return Span(first, max(first, bisect_left(self.source, Span(node.end, node.end))))
-
 
 def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, ...]:
     """Return the items of a passage's translation: the translated text and every tag.
@@ -111,10 +106,10 @@ def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, .
     target += text[last:]
     if len(passage.items) == 1:  # no tags
         return (target,)
-    root = _parse(passage)
+    root, cuts = _parse(passage)
     root.place = Span(0, len(target))
     translations = [translated for _, translated in sentences]
-    words = _Words(text, target, spans, translations, sorted({*_list_edges(root)}))
+    words = _Words(text, target, spans, translations, sorted(cuts))
     _place(root, words, Span(0, len(words.target)))
     return tuple([item for item in _write(root, target, root.place) if item != ""])
 
@@ -157,14 +152,17 @@ def _wrap(text: str, places: Sequence[float]) -> str:
     return BREAK.join(parts) + BREAK * (len(places) - len(chosen))
 
 
-def _parse(passage: Passage) -> _Node:
-    """Return the tree of a passage's tags."""
+def _parse(passage: Passage) -> tuple[_Node, set[int]]:
+    """Return the tree of a passage's tags, and the offsets of all."""
     root = _Node(-1, 0)
     open_nodes, at = [root], 0
+    cuts = set()
     for item in passage.items:
         if isinstance(item, str):
             at += len(item)
-        elif item.kind is Role.CLOSE:
+            continue
+        cuts.add(at)
+        if item.kind is Role.CLOSE:
             node = open_nodes.pop()
             assert node.number == item.number, "pairs must be nested"
             node.end = at
@@ -174,20 +172,15 @@ def _parse(passage: Passage) -> _Node:
             if item.kind is Role.OPEN:
                 open_nodes.append(node)
     assert open_nodes == [root], "pairs must be closed"
-    return root
-
-
-def _list_edges(node: _Node) -> Iterator[int]:
-    for child in node.children:
-        yield from (child.start, child.end)
-        yield from _list_edges(child)
+    return root, cuts
 
 
 def _place(parent: _Node, words: _Words, within: Span) -> None:
     """Give every node below a parent its span within the parent's words, by their numbers."""
     taken: list[Span] = []
     for node in sorted(parent.children, key=lambda node: (node.start - node.end, node.start)):
-        held = Span(0, 0) if node.is_empty else words.find_held(node)
+        first, last = (bisect_left(words.source, Span(at, at)) for at in (node.start, node.end))
+        held = Span(0, 0) if node.is_empty else Span(first, max(first, last))
         chosen = _choose(words, held, within, taken) if held.start < held.end else None
         if chosen is None:
             continue

@@ -130,24 +130,22 @@ class Plan:
             for passage, spans in zip(self.passages, self.spans, strict=True)
         ]
 
-    def find_doubtful(self, translated: Sequence[Translated], review_below: float) -> set[int]:
-        """Return the numbers of the passages whose translation a person must review.
+    def write(
+        self, document: Document[Result], translated: Sequence[Translated], review_below: float
+    ) -> Result:
+        """Return the document of these passages translated; it is written at most once.
 
-        Those are passages with a sentence whose translation has doubts, or no confidence.
+        A person must review the passages with a sentence whose translation has doubts, or no
+        confidence.
         """
         following = iter(translated)
-        return {
+        doubtful = {
             number
             for number, spans in enumerate(self.spans)
             for translation in [next(following) for _ in spans]
             if translation.confidence is None or list_doubts(translation, review_below)
         }
-
-    def write(
-        self, document: Document[Result], translated: Sequence[Translated], review_below: float
-    ) -> Result:
-        """Return the document of these passages translated; it is written at most once."""
-        return document.write(self.place(translated), self.find_doubtful(translated, review_below))
+        return document.write(self.place(translated), doubtful)
 
 
 def _is_plain(passage: Passage) -> bool:

@@ -149,12 +149,12 @@ class Segment:
     def write(self, translations: "Translations") -> Output:
         """Return the written translation."""
         outputs = [piece.write(translations) for piece in self.pieces]
-        source = _join(outputs)
+        source = Output(*map("".join, zip(*outputs, strict=True)))
         items, _ = translations[self]
         if tuple(items) == self.passage.items:
             return source
         written, raw = [], []
-        spaces = self._place_spaces(items)
+        spaces = self._place_spaces(items) if self.spaces else {}
         for item in items:
             if isinstance(item, str):
                 written.append(Written(item))
@@ -236,18 +236,10 @@ def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
 
 def write_parts(parts: Iterable[Part], translations: Translations) -> Output:
     """Return parts as they are written with translations of the passages in them."""
-    return _join(
-        [
-            Output(part, part) if isinstance(part, str) else part.write(translations)
-            for part in parts
-        ]
-    )
-
-
-def _join(outputs: Sequence[Output]) -> Output:
-    return Output(
-        "".join([each.raw for each in outputs]), "".join([each.plain for each in outputs])
-    )
+    outputs = [
+        Output(part, part) if isinstance(part, str) else part.write(translations) for part in parts
+    ]
+    return Output(*map("".join, zip(*outputs, strict=True))) if outputs else Output("", "")
 
 
 def join_raw(pieces: Iterable[Piece]) -> str:

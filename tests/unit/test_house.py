@@ -17,7 +17,7 @@ BUDGETS = {
     "nmt_core/cli": 1700,
     "nmt_core/corpora": 5150,
     "nmt_core/data": 1710,
-    "nmt_core/documents": 4270,
+    "nmt_core/documents": 4250,
     "nmt_core/evaluation": 1550,
     "nmt_core/extensions": 2450,
     "nmt_core/literals": 1600,
