@@ -55,15 +55,6 @@ def server(translators, log):
         yield server
 
 
-@contextmanager
-def serving_stand_in(folder):
-    """Yield a server over a stand-in."""
-    port = find_free_port("127.0.0.1")
-    command = ["tests.support.stand_in", str(port)]
-    with served(*command, port=port, log=folder / "log") as server:
-        yield server
-
-
 @pytest.mark.whole
 def test_libretranslatepy_works_unchanged(server, translators):
     client = LibreTranslateAPI(server.address)
@@ -122,7 +113,9 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
         except httpx2.ConnectError:
             outcomes.append("refused")
 
-    with serving_stand_in(tmp_path) as server, ThreadPoolExecutor(50) as clients:
+    port = find_free_port("127.0.0.1")
+    stand_in = served("tests.support.stand_in", str(port), port=port, log=tmp_path / "log")
+    with stand_in as server, ThreadPoolExecutor(50) as clients:
         for number in range(200):
             clients.submit(ask, number)
         time.sleep(0.5)

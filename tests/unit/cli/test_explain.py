@@ -71,13 +71,6 @@ def test_doubts_are_those_of_the_best(bundle, monkeypatch):
     assert result.stderr == ""
 
 
-def test_confidence_is_a_column(tmp_path):
-    judging = replace(tiny_translator(), confidence_model=judge_by_score(-1e9))
-    [first, *_] = ask("explain", export(tmp_path / "export", translator=judging))
-
-    assert first[5] == "1.00"
-
-
 def test_attention_is_drawn_for_each_line(bundle, tmp_path):
     folder = tmp_path / "pictures"
     assert ask("explain", bundle, "--attention", folder) == ask("explain", bundle)
@@ -101,11 +94,13 @@ def test_model_without_attention_says_so(tmp_path):
 
 
 def test_alignments_are_a_line_for_each_translation(tmp_path):
-    aligner = learn_aligner(PAIRS * 5)
-    model = export(tmp_path / "own", translator=replace(tiny_translator(), aligner=aligner))
+    aligner, sure = learn_aligner(PAIRS * 5), judge_by_score(-1e9)
+    own = replace(tiny_translator(), aligner=aligner, confidence_model=sure)
+    model = export(tmp_path / "own", translator=own)
     rows = ask("explain", model, "--alignments", tmp_path / "links", "--n-best", 2)
     expected = aligner.align([(LINES[int(row[0]) - 1], row[3]) for row in rows])
 
+    assert rows[0][5] == "1.00"  # the confidence
     links = (tmp_path / "links").read_text().splitlines()
     assert links == [format_links(each) for each in expected]
 

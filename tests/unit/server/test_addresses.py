@@ -125,3 +125,11 @@ async def test_ipv6_network_shares_one_rate():
 def test_impossible_host_or_origin_stops_the_start(name, value):
     with pytest.raises(ConfigError, match=rf"serve\.{name}\.0: "):
         build(ServerConfig, {name: [value]}, at="serve")
+
+
+def test_defaults_keep_the_server_to_its_machine():
+    config = ServerConfig()
+
+    assert (config.host, config.port, config.suggestions) == ("127.0.0.1", 5001, "off")
+    assert (config.hosts, config.origins, config.trusted_proxies) == ((), (), ())
+    assert (config.rate_limit, config.corrections, config.memory) == (None,) * 3

@@ -61,12 +61,3 @@ def test_new_model_takes_the_labels_of_the_old(model):
     assert sample(counts, "model", digest="digest", **labels) is None
     assert sample(counts, "model", digest="new", **labels) == 1
     assert sample(counts, "model_current", **PAIR) == 0
-
-
-def test_requests_are_counted():
-    counts = metrics.Metrics()
-    counts.count_request("/a", 200, 0.25)
-    counts.count_request("/a", 404, 0.5)
-
-    assert sample(counts, "requests_total", route="/a", status="404") == 1
-    assert sample(counts, "request_seconds_sum", route="/a") == 0.75

@@ -159,3 +159,5 @@ async def test_request_is_logged_and_counted(caplog, monkeypatch):
     assert headers["x-request-id"] == second["id"] != first["id"]
     value = app.state.service.metrics.registry.get_sample_value
     assert value("nmt_request_seconds_count", {"route": "/translate"}) == 1
+    assert value("nmt_request_seconds_sum", {"route": "/translate"}) == 0.5
+    assert first["milliseconds"] == 500
