@@ -4,14 +4,17 @@ import re
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nmt_core
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.cli import options
+from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
-from nmt_core.translation.translation import EMPTY_TRANSLATION, join_translations
+from nmt_core.translation.translation import EMPTY_TRANSLATION, is_passage, join_translations
 from nmt_core.translation.translator import Translator, translate_document
 from tests.support.commands import run
 from tests.support.scripted import scripted_translator
@@ -98,6 +101,14 @@ def test_sentences_are_translated_by_themselves(text, asked, translated):
     own = scripted_translator(str.upper)
     assert own.translate(text) == translated
     assert [line for lines in own.engine.asked for line in lines] == asked
+
+
+@given(st.text("aB.1)-*>| \t\n\f\r\u2028(]", max_size=9))
+def test_a_text_that_skips_the_document_is_one_passage(text):
+    document = read_plain_text(text)
+    if is_passage(text):
+        assert [passage.items for passage in document.passages] == [(text,)]
+        assert document.write([("X",)]) == "X"
 
 
 def test_what_a_model_cannot_read_is_cut():
