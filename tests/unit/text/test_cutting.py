@@ -178,7 +178,9 @@ def test_fewer_pieces_than_characters_are_told_with_what_to_change():
 
 
 def test_tokenizers_come_back_from_their_folders(tmp_path):
-    for number, own in enumerate([subwords("bpe"), Characters(), SpacyWords("de")]):
+    for number, own in enumerate(
+        [subwords("bpe"), Characters(), SpacyWords("de"), SpacyWords("de", numbers="drop")]
+    ):
         folder = tmp_path / str(number)
         own.save(folder)
         loaded = load_tokenizer(folder)

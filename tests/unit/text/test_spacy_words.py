@@ -26,11 +26,6 @@ def without_numbers(language):
     return SpacyWords(language, numbers="drop")
 
 
-@cache
-def with_numbers(language):
-    return SpacyWords(language)
-
-
 def as_written_in_the_article(language, line):
     return [
         token.text.lower()
@@ -93,14 +88,6 @@ def test_starting_anew_changes_no_word(monkeypatch):
 
 def test_languages_without_spaces_have_words():
     assert SpacyWords("zh").encode("我们 好") == ["我", "们", "好"]
-
-
-def test_a_saved_tokenizer_loads(tmp_path):
-    for tokenizer in (without_numbers("de"), with_numbers("de")):
-        tokenizer.save(tmp_path)
-        loaded = SpacyWords.load(tmp_path)
-
-        assert loaded.encode("Ein Haus, 2014") == tokenizer.encode("Ein Haus, 2014")
 
 
 @pytest.mark.parametrize(

@@ -354,10 +354,7 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("model.json", b"[]"),
         ("model.json", b'{"classes": ["a", "b"]}'),
-        ("vocabulary.json", b'["<pad>", "<s>", "</s>", "<unk>", 5]'),
-        ("vocabulary.json", b"{}"),
         ("model.safetensors", b""),
         ("vocabulary.json", None),
     ],

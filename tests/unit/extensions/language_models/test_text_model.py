@@ -119,17 +119,19 @@ def test_a_text_of_a_word_is_validated_as_any_other():
     assert mean_loss(text.model, tokens[:1], document=True) == 0
 
 
-@pytest.mark.parametrize("sampling", [TokenSampling(), TokenSampling(temperature=0)])
+LIKELIEST, DRAWN = TokenSampling(temperature=0), TokenSampling()
+
+
+def write(model, read=(BOS,), sampling=DRAWN, chance=None, never=(PAD, BOS, UNK, EOS)):
+    chance = chance or make_generator(1, "test")
+    return generate_tokens(model, [*read], sampling, chance, never=never)
+
+
+@pytest.mark.parametrize("sampling", [DRAWN, LIKELIEST])
 def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
     """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
-    model = NGram.count(
-        NGramConfig(order=2, smoothing=Smoothing(kind="maximum_likelihood")),
-        6,
-        np.array([BOS, 4, UNK, 5]),
-    )
-    tokens = generate_tokens(
-        model, [BOS], sampling, make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
-    )
+    config = NGramConfig(order=2, smoothing=Smoothing(kind="maximum_likelihood"))
+    tokens = write(NGram.count(config, 6, np.array([BOS, 4, UNK, 5])), sampling=sampling)
 
     assert next(tokens) == 4
     with pytest.raises(NmtError, match="no token that may be written"):
@@ -138,11 +140,7 @@ def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
 
 def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
-    model = NGram.count(NGramConfig(order=1), 6, text)
-    tokens = generate_tokens(
-        model, [BOS], TokenSampling(), make_generator(1, "test"), never=[PAD, BOS, UNK, EOS]
-    )
-    drawn = [next(tokens) for _ in range(2000)]
+    drawn = [*islice(write(NGram.count(NGramConfig(order=1), 6, text)), 2000)]
 
     assert drawn.count(4) / len(drawn) == pytest.approx(0.7, abs=0.03)
     assert set(drawn) == {4, 5}
@@ -152,10 +150,7 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
     """Line after line, by a model that was trained so."""
     _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
     model, read = text_model.model, [BOS]
-    likeliest = TokenSampling(temperature=0)
-    for token in islice(
-        generate_tokens(model, read[:], likeliest, make_generator(1, "w"), never=[PAD, BOS]), 30
-    ):
+    for token in islice(write(model, sampling=LIKELIEST, never=[PAD, BOS]), 30):
         with torch.no_grad():
             [following] = model(torch.tensor([read]))[:, -1]
 
@@ -167,16 +162,12 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
 
 def test_lines_are_drawn_apart_by_models_trained_so(tmp_path):
     _, text_model, _ = learnt(tmp_path, LSTM | {"stateful": False}, unit="word")
-    model = text_model.model
-    whole, apart = make_generator(1, "w"), make_generator(1, "w")
-    lines = generate_tokens(model, [BOS], TokenSampling(), whole, never=[PAD, BOS])
-    written = [read_line(lines) for _ in range(20)]
+    model, apart = text_model.model, make_generator(1, "test")
+    lines = write(model, never=[PAD, BOS])
+    alone = [read_line(write(model, chance=apart, never=[PAD, BOS])) for _ in range(20)]
 
     assert not model.carries
-    assert written == [
-        read_line(generate_tokens(model, [BOS], TokenSampling(), apart, never=[PAD, BOS]))
-        for _ in range(20)
-    ]
+    assert [read_line(lines) for _ in range(20)] == alone
 
 
 def read_line(tokens):
