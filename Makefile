@@ -65,8 +65,8 @@ SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 # passes single settings, as in
 #   make repro TEXT="my/train.de my/train.en" TIME=1h
 #   make repro DATA=europarl LANGUAGES=fr-en SET="train.seed=2"
-CHOICES := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),languages=$(LANGUAGES)) $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
-CHOICES += $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
+WORDS := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),languages=$(LANGUAGES)) $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
+CHOICES := $(WORDS) $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
 # TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro shard embeddings && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
@@ -172,8 +172,8 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [TEXT= LANGUAGE
 
 ##@ Which model is better
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=3 DATA= TRAIN= SET=]
-	python -m flows.compare $(MODELS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
+compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=3 TEXT= LANGUAGES= VALIDATION= TEST= DATA= TRAIN= SET=]
+	python -m flows.compare $(MODELS) $(WORDS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]
 	python -m stages.tracking ui $(if $(PORT),--port $(PORT))

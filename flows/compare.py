@@ -2,11 +2,15 @@
 
 Usage: python -m flows.compare [MODEL ...] [GROUP=NAME ...] [SECTION.KEY=VALUE ...] [--seconds N]
 
+text=, languages=, validation= and test= name text, as for ``make repro``.
+
 Every model and seed is an experiment of DVC, in a folder of its own: ``params.yaml`` stays as it
 is, and what experiments share is made once. The same command again goes on where it was stopped:
 experiments that ended are taken as they are, and trainings continue from their checkpoints.
 """
 
+import json
+import logging
 import os
 import shlex
 import sys
@@ -29,6 +33,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import Tracker
 from stages import paths
 from stages.configure import compose
+from stages.configure.auto import fit_split
+from stages.configure.request import Request, find_text
 from stages.configure.sections import build_all
 from stages.params import DownloadParams
 from stages.reporting import comparison
@@ -37,6 +43,8 @@ from stages.runtime.git import describe_checkout
 from stages.runtime.params_file import read
 from stages.tracking.run_metadata import COMPARISON_VARIABLE
 from stages.tracking.tracker import open_tracker
+
+LOGGER = logging.getLogger(__name__)
 
 LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
@@ -79,13 +87,47 @@ def plan_experiments(
             f"differences look surer than they are, so name it once"
         )
     threads = len(os.sched_getaffinity(0))
-    settings = [f"train.compute.threads={threads}", f"evaluate.threads={threads}", *settings]
+    fixed = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
+    settings = [*fixed, *expand_text(settings)]
     code = hash_code()
     return [
         make_experiment(model, seed, [f"model={model}", *settings, f"train.seed={seed}"], code)
         for seed in range(1, seeds + 1)
         for model in models
     ]
+
+
+def expand_text(settings: Sequence[str]) -> list[str]:
+    """Return settings with Hydra's overrides in place of ``text=`` and its companions.
+
+    Raises:
+        ConfigError: if a word names nothing, or nothing says the languages.
+        CorpusError: if a file cannot be read.
+    """
+    asked = Request.parse(settings)
+    if asked.time:
+        raise ConfigError(f"time={asked.time} is not a budget of a comparison; use SECONDS=")
+    text = find_text(asked, say=LOGGER.info)
+    overrides = [f"{group}={name}" for group, name in asked.choices.items()]
+    if text:
+        overrides += [f"download.languages={quote_all(text['languages'])}"]
+    if corpora := text.get("corpora"):
+        overrides += ["data=files", "~download.corpora.files"]
+        overrides += [
+            f"+download.corpora.{name}={quote_all(corpus)}" for name, corpus in corpora.items()
+        ]
+        values = compose.compose_groups([*overrides, *asked.settings])
+        overrides += fit_split(values, asked.settings)
+    return [*overrides, *asked.settings]
+
+
+def quote_all(value: Any) -> str:
+    """Write a value for Hydra, with all words in quotes."""
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{name}:{quote_all(inner)}' for name, inner in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(quote_all, value))}]"
+    return quote(value) if isinstance(value, str) else json.dumps(value)
 
 
 def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
@@ -109,7 +151,7 @@ def list_overrides(
         if isinstance(value, dict):
             yield from list_overrides(before[name], value, path=f"{path}.{name}")
         elif value != before[name]:
-            yield f"{path}.{name}={quote(value)}"
+            yield f"++{path}.{name}={quote(value)}"  # a corpus may lack the key
 
 
 def quote(words: object) -> str:

@@ -11,6 +11,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from flows import compare, dvc_program
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from stages.configure import compose
+from stages.configure.sections import build_all
 from stages.reporting import comparison
 from tests.support.commands import invoke
 from tests.support.git import git
@@ -55,6 +57,26 @@ def test_another_setting_makes_another_name():
 
     assert first == again
     assert first.name != other.name
+
+
+def test_text_is_named_by_words(tmp_path, monkeypatch):
+    for name in ("my 1.de", "my 1.en", "test.de", "test.en"):
+        (tmp_path / name).write_text("".join(f"{name} {number}\n" for number in range(900)))
+    words = [
+        f"text='{tmp_path}/my 1.de' '{tmp_path}/my 1.en'",
+        f"test={tmp_path}/test.de {tmp_path}/test.en",
+    ]
+    budgeted = compare.add_budget(words, None, 10, None)
+    [one] = compare.plan_experiments(["transformer"], budgeted, seeds=1)
+    download = build_all(compose.compose_groups([*one.settings]), source="test")["download"]
+
+    assert [*download.corpora] == ["my-1"]
+    corpus = download.corpora["my-1"]
+    assert (corpus.train.target, corpus.test.source) == (tmp_path / "my 1.en", tmp_path / "test.de")
+    assert corpus.train.sha256
+    assert download.split.validation_per_10000 > 10
+    with pytest.raises(ConfigError, match="use SECONDS="):
+        plan("time=2h")
 
 
 def test_one_training_does_not_count_as_two():
