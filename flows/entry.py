@@ -51,7 +51,7 @@ def require_server() -> str:
     """Return the address of the Prefect server, which works for us.
 
     Raises:
-        NmtError: if none is known, or as by :func:`check_server`.
+        NmtError: if none is known, or as by ``check_server``.
     """
     if address := check_server():
         return address

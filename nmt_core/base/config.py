@@ -1,6 +1,6 @@
 """Turn plain mappings (a section of params.yaml) into frozen, typed objects, strictly.
 
-Each room of the library owns its settings as a subclass of :class:`Config`; a stage composes them.
+Each room of the library owns its settings as a subclass of ``Config``; a stage composes them.
 Nothing is coerced, except an int where a float is due, and every unknown, missing or mistyped key
 is named with its place.
 """

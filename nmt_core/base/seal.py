@@ -4,7 +4,7 @@ A file that is missing, altered or was added is refused by name before anything 
 so are links, devices and other folders.
 
 The seal is against accidents, not against people: a file that is altered together with its digest
-in the manifest is accepted. To know the origin of a folder, compare :func:`digest_bundle`, which
+in the manifest is accepted. To know the origin of a folder, compare ``digest_bundle``, which
 ``nmt verify`` shows, with the digest that its maker published, such as ``bundle_sha256`` in a
 registry.
 """

@@ -110,7 +110,7 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
 
 
 def has_more(stream: io.BufferedIOBase) -> bool:
-    """Tell whether a stream goes on, or ends, within :data:`WAIT_SECONDS`."""
+    """Tell whether a stream goes on, or ends, within ``WAIT_SECONDS``."""
     try:
         return bool(select.select([stream], [], [], WAIT_SECONDS)[0])
     except io.UnsupportedOperation:  # bytes in memory

@@ -127,7 +127,7 @@ def join_corpora(
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
 
     No sentence of test, on either side, stays in validation or train, and none of validation in
-    train, across all corpora; sentences are compared by :func:`make_comparison_key`. Near
+    train, across all corpora; sentences are compared by ``make_comparison_key``. Near
     duplicates of test or validation leave train. The first of equal pairs is kept; given sets keep
     their repetitions.
 

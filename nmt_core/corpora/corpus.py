@@ -1,6 +1,6 @@
 """Corpora: the sources of parallel text.
 
-A new source is a file with a subclass of :class:`Corpus`, its line in ``named.py``, and a
+A new source is a file with a subclass of ``Corpus``, its line in ``named.py``, and a
 preset ``conf/data/NAME.yaml``. No other code depends on the kind of a corpus.
 """
 
@@ -93,12 +93,12 @@ class Corpus(ExternalFiles):
         """Bring the corpus onto the disk without reading its text.
 
         Args:
-            languages: source and target, which passed :meth:`check`.
+            languages: source and target, which passed ``check``.
             fetch: fetches a file of the web, or takes it from the cache.
             scratch: folder for temporary files.
 
         Returns:
-            The text of train, and of the splits in :meth:`list_given`.
+            The text of train, and of the splits in ``list_given``.
 
         Raises:
             CorpusError: if a file cannot be fetched or read, or has another digest.

@@ -1,6 +1,6 @@
 """Filter one corpus: repair its lines, drop unfit pairs, and split off held-out sets.
 
-Jobs check pairs in parallel (:mod:`nmt_core.base.jobs`). The result depends only on the text
+Jobs check pairs in parallel (``nmt_core.base.jobs``). The result depends only on the text
 and its settings, so it can be cached. Given validation and test sets keep every line. Sets that are
 split off are repaired and screened like train, since scores on noise mean nothing; limits of
 length, which keep training cheap, apply to train only.

@@ -115,7 +115,7 @@ class FilterConfig(Config):
 
 
 NO_TRANSLATION = frozenset({"length_ratio", "untranslated"})
-"""Reasons of :func:`find_fault` for which a pair is unfit for testing, too."""
+"""Reasons of ``find_fault`` for which a pair is unfit for testing, too."""
 
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that change the glyph before them, such as the colour of an emoji."""
@@ -161,7 +161,7 @@ _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 def make_comparison_key(line: str) -> str:
     """Return the key that equal sentences share.
 
-    The key is the line as a model sees it (:func:`normalize`), case-folded, in NFC, without
+    The key is the line as a model sees it (``normalize``), case-folded, in NFC, without
     punctuation, symbols and white space; a line of these alone is its own key.
     """
     folded = normalize(line).casefold()

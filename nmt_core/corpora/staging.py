@@ -24,7 +24,7 @@ KINDS = (*SIDES, "digests")
 
 
 def stage_pairs(pairs: Sequence[Pair], folder: Path, name: str) -> None:
-    """Write pairs of a split, with their digests, for :meth:`StagedPairs.take`."""
+    """Write pairs of a split, with their digests, for ``StagedPairs.take``."""
     for side, lines in zip(SIDES, zip(*pairs, strict=True), strict=True):
         content = "".join(f"{line}\n" for line in lines)
         (folder / f"{name}.{side}").write_bytes(content.encode())
@@ -44,7 +44,7 @@ class StagedPairs:
         return self.files["digests"].stat().st_size // PAIR_BYTES
 
     def take(self, part: Path) -> None:
-        """Append the pairs that :func:`stage_pairs` wrote to a folder."""
+        """Append the pairs that ``stage_pairs`` wrote to a folder."""
         for path in self.files.values():
             if (part / path.name).exists():
                 append(part / path.name, path)

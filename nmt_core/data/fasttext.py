@@ -1,7 +1,7 @@
 """Vectors that fastText trains; those of rare words it composes from subwords.
 
 Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". This is the only module
-that knows the fasttext package, and it runs as a program of its own, see :func:`train_vectors`.
+that knows the fasttext package, and it runs as a program of its own, see ``train_vectors``.
 """
 
 import os
@@ -60,7 +60,7 @@ def train_vectors(
     """Train on each text, the same to the last bit each time; compose words that are too rare.
 
     All are trained at once, each on one core in a process of its own, since glibc reads
-    :data:`ZEROED_MEMORY` only when a process starts. They end with this process. No model is kept:
+    ``ZEROED_MEMORY`` only when a process starts. They end with this process. No model is kept:
     it can take gigabytes.
 
     Args:

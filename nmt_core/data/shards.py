@@ -57,7 +57,7 @@ class Block:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
-        """Read the files of :meth:`save`."""
+        """Read the files of ``save``."""
         return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in ARRAYS))
 
     def save(self, folder: Path, name: str) -> None:
@@ -131,7 +131,7 @@ class ShardDataset:
     """The pairs of a folder, by number, in memory-mapped shards: 1/8 byte of memory a pair.
 
     Args:
-        folder: as :func:`write_shards` left it.
+        folder: as ``write_shards`` left it.
         verify: compare every shard with its digest first.
 
     Raises:
@@ -266,7 +266,7 @@ def _map(folder: Path, shard: ShardEntry) -> tuple[np.ndarray, np.ndarray]:
 
 
 NUMBERED = "numbered"
-"""The name under which :func:`write_numbers` writes its block."""
+"""The name under which ``write_numbers`` writes its block."""
 
 
 @dataclass(frozen=True)

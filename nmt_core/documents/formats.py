@@ -148,7 +148,7 @@ class TranslatedDocument(NamedTuple):
 def translate_data(
     data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
-    """Translate a document of a kind of :data:`FORMATS`.
+    """Translate a document of a kind of ``FORMATS``.
 
     The encoding is None if the document names its own, or is in UTF-8. One that does not name it
     is written in UTF-8 with a byte order mark.

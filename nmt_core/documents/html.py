@@ -112,7 +112,7 @@ class Tag(Piece):
 
 
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file of HTML; see :func:`read_html`."""
+    """Read a file of HTML; see ``read_html``."""
     page = decode_declared(data)
     marks = LanguageMarks(codes)
     parts = {"": split_html(page.text, marks)}
@@ -123,15 +123,15 @@ def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:
     """Read an HTML document or fragment.
 
     Comments, elements marked by ``translate="no"`` or the class ``notranslate``, and elements of
-    :data:`KEPT` or in another language are not translated. Attributes that people read are; those
-    of :data:`LANGUAGE` name the target where they name the source.
+    ``KEPT`` or in another language are not translated. Attributes that people read are; those
+    of ``LANGUAGE`` name the target where they name the source.
     """
     marks = LanguageMarks(codes)
     return make_document(split_html(text, marks), marks.untranslated)
 
 
 def split_html(text: str, marks: LanguageMarks) -> Iterator[Part]:
-    """Yield the parts of HTML, what is kept and what is translated; see :func:`read_html`."""
+    """Yield the parts of HTML, what is kept and what is translated; see ``read_html``."""
     pieces = _merge_kept(_cut(_Scanner(text).tags, text), marks)
     return make_parts(_merge_empty(pieces), escape_by(partial(html.escape, quote=False)))
 

@@ -62,7 +62,7 @@ def read_message(text: str, untranslated: Untranslated) -> list[Part]:
     """Return the parts of a message; one with a choice stays and is counted.
 
     Raises:
-        DocumentError: if it is longer than :data:`LONGEST_MESSAGE`.
+        DocumentError: if it is longer than ``LONGEST_MESSAGE``.
     """
     check_length(text)
     if CHOICE.search(text):

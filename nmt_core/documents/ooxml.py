@@ -131,7 +131,7 @@ def make_run_parts(
 ) -> Iterator[Part]:
     """Yield the parts of a paragraph of runs and what stands between them.
 
-    Each text of a translation gets markup before it, with :data:`FORMAT` in the place of its
+    Each text of a translation gets markup before it, with ``FORMAT`` in the place of its
     properties, and after it.
     """
     lengths: Counter[str] = Counter()
@@ -238,7 +238,7 @@ CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
 BEFORE_CALCULATION = re.compile(
     r"\A(?s:.*)</(\w+:)?(?:sheets|functionGroups|externalReferences|definedNames)\s*>"
 )
-"""The settings of the calculation in :data:`BOOK`, and everything before them."""
+"""The settings of the calculation in ``BOOK``, and everything before them."""
 
 CELL = ("rPh", "phoneticPr")
 """Phonetic elements of a cell, beside its runs."""

@@ -5,13 +5,13 @@ A format cuts a document into pieces, which together are the document. For HTML,
 
     BLOCK <p>  TEXT See_  OPEN <b>  TEXT it  CLOSE </b>  TEXT .  BLOCK </p>
 
-:func:`make_parts` joins what stands between two blocks into a :class:`Segment`. Its passage is what
+``make_parts`` joins what stands between two blocks into a ``Segment``. Its passage is what
 is translated, with numbers in the place of inline tags::
 
     ("See ", InlineTag(OPEN, 1), "it", InlineTag(CLOSE, 1), ".")
 
 If the translation is ``("Siehe <", InlineTag(OPEN, 1), "es", InlineTag(CLOSE, 1), ".")``, the
-segment writes each tag as it stood in the document, its :data:`Escape` writes text as the format
+segment writes each tag as it stood in the document, its ``Escape`` writes text as the format
 requires, and the document becomes ``<p>Siehe &lt;<b>es</b>.</p>``.
 """
 

@@ -196,7 +196,7 @@ def scan_xml(text: str) -> list[XmlPiece]:
 
     Raises:
         DocumentError: if it is not well-formed, has a document type, or more pieces than
-            :data:`MOST_TAGS`.
+            ``MOST_TAGS``.
     """
     data = text.encode()
     noted = _Scanner(data).pieces

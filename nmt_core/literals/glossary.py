@@ -58,7 +58,7 @@ class Glossary:
     def load(
         cls, path: Path | str, languages: Languages | tuple[str, str], *, sealed: bool = False
     ) -> "Glossary":
-        """Read a glossary from a file in UTF-8; see :meth:`parse`.
+        """Read a glossary from a file in UTF-8; see ``parse``.
 
         Raises:
             ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
@@ -122,7 +122,7 @@ class Glossary:
         return cls(translations, languages)
 
     def save(self, path: Path) -> None:
-        """Write the glossary as :meth:`load` reads it."""
+        """Write the glossary as ``load`` reads it."""
         lines = ("\t".join([term, *(forms or [""])]) for term, forms in self.translations.items())
         files.write_text(path, "".join(f"{line}\n" for line in lines))
 

@@ -175,7 +175,7 @@ def read_quotes(line: str, known: AbstractSet[str]) -> str:
 
 
 def unquote(line: str) -> str:
-    """Return a line without quotation marks around all of it, see :func:`enclose`."""
+    """Return a line without quotation marks around all of it, see ``enclose``."""
     return line.strip()[1:-1].strip() if _ENCLOSED.fullmatch(line) else line
 
 

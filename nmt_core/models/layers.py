@@ -146,7 +146,7 @@ def _keep(shape: tuple[int, ...], level: int, device: torch.device) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Applies :func:`dropout` in training, with the same settings each time."""
+    """Applies ``dropout`` in training, with the same settings each time."""
 
     def __init__(
         self, probability: float, *, variational: bool = False, whole_batch: bool = False

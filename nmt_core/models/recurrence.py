@@ -102,10 +102,10 @@ def _parts(last: Tensor | CellState) -> CellState:
 
 
 class RecurrentStep(nn.Module):
-    """One position of a layer like :class:`RecurrentLayer`, with input feeding.
+    """One position of a layer like ``RecurrentLayer``, with input feeding.
 
     What does not wait for the step before is computed for all positions at once, by
-    :meth:`prepare`; ``fed`` features are only known when the step is made.
+    ``prepare``; ``fed`` features are only known when the step is made.
     """
 
     def __init__(self, cell: CellKind, inputs: int, fed: int, width: int) -> None:

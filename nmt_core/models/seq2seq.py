@@ -1,7 +1,7 @@
 """The contract every architecture fulfils, so that one search and one trainer serve them all.
 
-A model encodes source sentences once into a :class:`Memory` and then reads target tokens, one or
-many at a time, carrying a :class:`State`. Teacher forcing and one-token steps are the same call.
+A model encodes source sentences once into a ``Memory`` and then reads target tokens, one or
+many at a time, carrying a ``State``. Teacher forcing and one-token steps are the same call.
 
 Dimension letters, used across ``nmt_core``:
     B sentences     S source length    T target length    V target vocabulary
@@ -41,7 +41,7 @@ class Rows:
         return self.map(lambda tensor: tensor.index_select(0, rows))
 
     def map(self: "RowsT", change: Callable[[Tensor], Tensor]) -> "RowsT":
-        """Return the same with every tensor changed, in the order of :meth:`tensors`."""
+        """Return the same with every tensor changed, in the order of ``tensors``."""
         assert is_dataclass(self)
         return replace(self, **{f.name: _map(getattr(self, f.name), change) for f in fields(self)})
 

@@ -22,7 +22,7 @@ ROTARY_BASE = 10_000
 
 
 class Seq2SeqConfig(Config):
-    """Settings of every architecture; see :class:`nmt_core.models.seq2seq.Seq2Seq`."""
+    """Settings of every architecture; see ``nmt_core.models.seq2seq.Seq2Seq``."""
 
     builds: ClassVar[str]
     """Where the model of such settings is: ``module:class``."""

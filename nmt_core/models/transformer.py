@@ -136,7 +136,7 @@ class DecoderLayer(nn.Module):
         return self.transform(self.attend_source.add(x, y), self.feed_forward), key_value
 
     def look_back(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, KeyValue]:
-        """Attend to the target so far; the first half of :meth:`forward`."""
+        """Attend to the target so far; the first half of ``forward``."""
         y = self.attend_self.before(x)
         key_value = self.self_attention.project(y, rotation)
         y = self.self_attention(y, key_value, causal=True, rotation=rotation)

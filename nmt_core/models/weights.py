@@ -26,7 +26,7 @@ def own_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Load the tensors of :func:`own_tensors`, with all tied names.
+    """Load the tensors of ``own_tensors``, with all tied names.
 
     Raises:
         BundleError: if any other tensor is missing, unknown or of another shape.
@@ -42,7 +42,7 @@ def compare_shapes(build: Callable[[], nn.Module], stored: Shapes) -> str:
     """Say how stored tensors differ from those of the model that ``build`` makes; empty if not.
 
     The model is built without memory for its weights, so settings that ask for more than was
-    stored cost nothing. Stored shapes have the names that :func:`own_tensors` gives.
+    stored cost nothing. Stored shapes have the names that ``own_tensors`` gives.
     """
     with torch.device("meta"), _Unfilled():
         wanted = _shapes(own_tensors(build()))

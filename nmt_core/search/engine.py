@@ -132,7 +132,7 @@ class Engine(Protocol):
 
         Args:
             requests: the sentences.
-            search: settings that :meth:`explain_refusal` accepts.
+            search: settings that ``explain_refusal`` accepts.
             batch_tokens: padded source tokens of a batch.
             probabilities: return the probability of every token.
             attention: return attention.

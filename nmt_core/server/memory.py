@@ -56,7 +56,7 @@ class ServedMemory:
     async def match(
         self, user: User, pair: LanguageCodes, project: str, lines: Sequence[str]
     ) -> dict[str, list[Match]]:
-        """Return approved translations of sentences like the first :data:`MAX_MATCHED` lines."""
+        """Return approved translations of sentences like the first ``MAX_MATCHED`` lines."""
         scope, first = _name_scope(user, pair, project), [*dict.fromkeys(lines)][:MAX_MATCHED]
         found = await self._look_up(
             lambda line: self._memory.search(line, scope, threshold=self.threshold), first

@@ -67,7 +67,7 @@ class Restored(NamedTuple):
 
 
 class _Saved(Config, extra="ignore"):
-    """The file of :meth:`Restorer.save`; earlier ones lack words, or hold more."""
+    """The file of ``Restorer.save``; earlier ones lack words, or hold more."""
 
     case: dict[str, str]
     accents: dict[str, str]
@@ -113,7 +113,7 @@ class Restorer:
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
-        """Read what :meth:`save` wrote; None if nothing was learnt."""
+        """Read what ``save`` wrote; None if nothing was learnt."""
         path = folder / FILE
         if not path.exists():
             return None

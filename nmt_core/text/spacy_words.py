@@ -46,7 +46,7 @@ class SpacyWords:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read the files of :meth:`save`.
+        """Read the files of ``save``.
 
         Raises:
             ConfigError: if the folder holds no such tokenizer, or was written with a spaCy of

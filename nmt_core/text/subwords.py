@@ -101,7 +101,7 @@ class Subwords:
 
     @classmethod
     def load(cls, folder: Path) -> "Subwords":
-        """Read the files of :meth:`save`.
+        """Read the files of ``save``.
 
         Raises:
             BundleError: if that is empty, which SentencePiece takes for a model without pieces.

@@ -22,7 +22,7 @@ class Tokenizer(Protocol):
         """Return the tokens of one normalised line; none holds a space."""
 
     def surfaces(self, line: str) -> list[str]:
-        """Return the text of each token of :meth:`encode`, for tokens that are copied.
+        """Return the text of each token of ``encode``, for tokens that are copied.
 
         The tokens themselves, where they keep all that the line shows.
         """
@@ -32,7 +32,7 @@ class Tokenizer(Protocol):
         """Return the line that the tokens make."""
 
     def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json`` and other files that :func:`load_tokenizer` needs."""
+        """Write ``tokenizer.json`` and other files that ``load_tokenizer`` needs."""
 
 
 WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")

@@ -9,7 +9,7 @@ from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 
 TOKENS = "tokens"
-"""The file that :func:`tokenize` writes."""
+"""The file that ``tokenize`` writes."""
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class CheckpointStore:
         self.folder = folder
         self.keep = keep
         self.rejected: list[str] = []
-        """What :meth:`newest` could not use, as sentences."""
+        """What ``newest`` could not use, as sentences."""
         self._best: int | None = None
 
     def save(self, checkpoint: Checkpoint, *, step: int) -> None:
@@ -220,7 +220,7 @@ def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor
 
 
 def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Bring back what :func:`training_tensors` gave; other tensors are left alone.
+    """Bring back what ``training_tensors`` gave; other tensors are left alone.
 
     Raises:
         BundleError: if the weights are not those of this model.

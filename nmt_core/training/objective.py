@@ -79,7 +79,7 @@ class Objective(ABC, Generic[BatchT]):
         return {}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore the state from :meth:`tensors`; other tensors are left alone."""
+        """Restore the state from ``tensors``; other tensors are left alone."""
 
 
 @dataclass

@@ -210,7 +210,7 @@ class ExponentialMovingAverage:
         return {f"average.{number}": value for number, value in enumerate(self._averages)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Bring back what :meth:`tensors` gave; other tensors are left alone."""
+        """Bring back what ``tensors`` gave; other tensors are left alone."""
         _copy([tensors[name] for name in self.tensors()], self._averages)
 
 

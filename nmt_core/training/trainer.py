@@ -1,8 +1,8 @@
 """The training loop: one update at a time, resumable to the bit.
 
-An :class:`Objective` has the data and the loss; what a step does is a function of the weights
+An ``Objective`` has the data and the loss; what a step does is a function of the weights
 before it, the seed and its number. A checkpoint therefore holds weights, optimizer state, averages,
-the state of the objective and a :class:`Progress`, and a training continued from it ends in the
+the state of the objective and a ``Progress``, and a training continued from it ends in the
 same bytes as one that was never interrupted (on the same processor, with the same number of
 threads).
 

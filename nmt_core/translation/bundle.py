@@ -63,7 +63,7 @@ def write_bundle(
     Args:
         folder: the target.
         translator: the model, both sides and their settings.
-        model_config: settings the model was built from, as :func:`read_model_config` reads them.
+        model_config: settings the model was built from, as ``read_model_config`` reads them.
         papers: documents about the model.
         golden_sentences: lines whose translations are kept, to detect changes later.
         engines: faster engines of the model.

@@ -80,7 +80,7 @@ class ConfidenceModel(Config):
     intercept: float
     """Log-odds of a translation whose features are all as usual."""
     features: dict[str, FeatureWeight]
-    """By name, see :func:`measure_features`."""
+    """By name, see ``measure_features``."""
     validation: tuple[int, ...] = Field(min_length=TENTHS, max_length=TENTHS)
     """Sentences of validation text whose confidence lies in each tenth."""
     reliability: Reliability | None = None
@@ -167,7 +167,7 @@ def tabulate_features(
 def standardize(
     rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return features in standard deviations from their means, at most :data:`FARTHEST`."""
+    """Return features in standard deviations from their means, at most ``FARTHEST``."""
     return np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
 
 

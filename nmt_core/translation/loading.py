@@ -133,7 +133,7 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
     """Return the engine to load: ``torch``, or one that the bundle holds.
 
     Args:
-        name: one of :func:`list_choices`.
+        name: one of ``list_choices``.
         held: engines that the bundle holds, the fastest first.
         device: ``auto`` prefers a GPU, and there PyTorch.
 

@@ -59,13 +59,13 @@ class Translator:
     glossaries: tuple[Glossary, ...] = ()
     """Terms that are translated as a person wants; of equal ones, those of the first."""
     memory: "TranslationMemory | None" = None
-    """Approved translations, which :meth:`translate` takes as they are."""
+    """Approved translations, which ``translate`` takes as they are."""
     aligner: Aligner | None = None
     """Links the words of translations with those of their sources; None in earlier exports."""
     confidence_model: ConfidenceModel | None = None
     """Tells how likely a translation is good; None if that was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
-    """Loads the engine for searches that :attr:`engine` cannot do; None if it can do all."""
+    """Loads the engine for searches that ``engine`` cannot do; None if it can do all."""
 
     @classmethod
     def load(
@@ -107,7 +107,7 @@ class Translator:
     ) -> str | list[str]:
         """Return the translation of a text of any number of sentences, or of each of several.
 
-        White space stays. For ``beam_size`` see :meth:`search`, for ``tag`` :meth:`choose_tag`.
+        White space stays. For ``beam_size`` see ``search``, for ``tag`` ``choose_tag``.
 
         Raises:
             ConfigError: if the texts are something else, or the model does not know the tag.
@@ -158,12 +158,12 @@ class Translator:
     def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
         """Return the best translation of every line, each taken as one sentence.
 
-        ``options`` are those of :meth:`search`.
+        ``options`` are those of ``search``.
         """
         return [best.text for best in self.search_best(lines, **options)]
 
     def search_best(self, lines: Sequence[str | Tokenized], **options: Any) -> list[Translation]:
-        """Return the best translation of every line, without probabilities; see :meth:`search`."""
+        """Return the best translation of every line, without probabilities; see ``search``."""
         searched = self.search(lines, n_best=1, probabilities=False, **options)
         return [best for best, *_ in searched]
 

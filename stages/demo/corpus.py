@@ -1,6 +1,6 @@
 """The demo language as a corpus; validation and test sets combine known words anew.
 
-Every combination of words (see :class:`~stages.demo.grammar.Combination`) is held out or not by
+Every combination of words (see ``Combination``) is held out or not by
 itself, for any seed:
 
     share = first 8 bytes, big-endian, of BLAKE2b("construction head dependent"), modulo 100

@@ -18,7 +18,7 @@ def poll_champion(registry: Registry, folder: Path) -> Bundle:
     """Return the current champion, fetched into a folder and verified.
 
     Raises:
-        NmtError: see :func:`fetch_champion`.
+        NmtError: see ``fetch_champion``.
     """
     champion = fetch_champion(registry, folder)
     return folder, str(champion.number), champion.digest

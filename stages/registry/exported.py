@@ -43,7 +43,7 @@ class Exported:
     held_out: HeldOut
     """The test set it was evaluated on."""
     tags: dict[str, str]
-    """Tags of its version; see :func:`read_exported`."""
+    """Tags of its version; see ``read_exported``."""
 
     @property
     def fingerprint(self) -> str:

@@ -241,7 +241,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInte
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Raise a :class:`NmtError` if two runs cannot be compared, naming the difference."""
+    """Raise a ``NmtError`` if two runs cannot be compared, naming the difference."""
     first, *others = outcomes
     for other in others:
         names = f"{first.run.experiment} and {other.run.experiment}"

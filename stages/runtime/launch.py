@@ -28,7 +28,7 @@ Processes = list[subprocess.Popen[bytes]]
 
 
 def is_rank() -> bool:
-    """Tell whether this process was started by :func:`launch`, or by torchrun."""
+    """Tell whether this process was started by ``launch``, or by torchrun."""
     return is_torchelastic_launched()
 
 

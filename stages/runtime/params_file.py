@@ -70,7 +70,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 class ParamsDumper(yaml.SafeDumper):
-    """Writes what :class:`ParamsLoader` reads."""
+    """Writes what ``ParamsLoader`` reads."""
 
     def ignore_aliases(self, _data: Any) -> bool:
         """Repeat equal values instead of referring to the first of them."""

@@ -76,7 +76,7 @@ def compose_synthesis(
 ) -> dict[str, Any]:
     """Return settings of a training with the ``kept`` pairs of a teacher.
 
-    ``pairs`` counts those of the other corpora, see :func:`count_weighted_pairs`. A student has a
+    ``pairs`` counts those of the other corpora, see ``count_weighted_pairs``. A student has a
     preset of its own.
 
     Raises:
@@ -142,6 +142,6 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
 def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
     """Return the weight with which pairs are a share of what is read.
 
-    ``others`` is the result of :func:`count_weighted_pairs` at that temperature.
+    ``others`` is the result of ``count_weighted_pairs`` at that temperature.
     """
     return min((share / (1 - share) * others) ** temperature / pairs, MAX_WEIGHT)

@@ -1,6 +1,6 @@
 """Pre-trained word vectors: their sources, and a copy of their valid rows.
 
-The copy is in fastText's text format (:mod:`nmt_core.data.vectors`).
+The copy is in fastText's text format (``nmt_core.data.vectors``).
 """
 
 import shutil

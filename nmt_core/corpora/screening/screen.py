@@ -47,7 +47,7 @@ _DIGIT = re.compile("[0-9]")
 
 @dataclass(frozen=True)
 class Screen:
-    """Filters of pairs, as learnt by :func:`learn_screen`."""
+    """Filters of pairs, as learnt by ``learn_screen``."""
 
     languages: tuple[str, str]
     """Codes of source and target."""

@@ -64,7 +64,7 @@ class WordPairs:
     words: tuple[list[str], list[str]]
     """Known words of source and target."""
     levels: NDArray[np.uint8]
-    """Index into :data:`LEVELS` of each pair, (1 + source, 1 + target); row and column 0 are
+    """Index into ``LEVELS`` of each pair, (1 + source, 1 + target); row and column 0 are
     unknown words."""
 
     @classmethod

@@ -243,7 +243,7 @@ def mean_loss(model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bo
     """Return the cross entropy per token, ends of lines included, in nats.
 
     A neural model reads a stream in a few parts side by side. The loss of an n-gram model is at
-    most :data:`MOST_LOSS`.
+    most ``MOST_LOSS``.
     """
     model.eval()
     reading: Streams | Windows

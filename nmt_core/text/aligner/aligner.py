@@ -58,7 +58,7 @@ class Aligner:
     words: tuple[list[str], list[str]]
     """Vocabularies of source and target."""
     keys: NDArray[np.int64]
-    """Pairs of words, rising; see :func:`~nmt_core.text.aligner.lexicon.pair_text`."""
+    """Pairs of words, rising; see ``pair_text``."""
     counts: Array
     """Their expected counts, (2, pairs)."""
     totals: tuple[Array, Array]

@@ -265,7 +265,7 @@ class Prior:
 
         Args:
             pairs: expected count of each pair.
-            totals: see :meth:`sum_up`.
+            totals: see ``sum_up``.
             nulls: expected count of each word that translates none.
             jumps: weights of jumps.
             config: the other probabilities.
@@ -286,7 +286,7 @@ def measure_priors(
     """Return the priors of a text's pairs of words, as source and as target see them.
 
     Args:
-        keys: the pairs; see :func:`~nmt_core.text.aligner.lexicon.pair_text`.
+        keys: the pairs; see ``pair_text``.
         words: vocabularies of source and target.
         config: says how much it counts that words are equal.
     """
