@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import load_ctranslate2
-from nmt_core.search.engine import SCORES, SHORTLIST
+from nmt_core.search.engine import SCORES, SHORTLIST, Request
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.aligner.learning import Shortlist
-from nmt_core.text.vocabulary import EOS, SPECIALS
+from nmt_core.text.vocabulary import EOS, SPECIALS, UNK
 from tests.unit.search.test_ctranslate2 import GREEDY, QUIET, WORDS, pair, requests
 
 LETTERS = range(len(SPECIALS), len(WORDS))
@@ -151,3 +151,10 @@ def test_a_forged_shortlist_is_refused(tmp_path, line, named):
         return
     with pytest.raises(BundleError, match=f"{SHORTLIST} names '{named}', which is no token"):
         load(path.parent)
+
+
+def test_unknown_words_allow_what_is_always_allowed(short):
+    shortlist, engine = short
+    [[best, *_]] = engine.search([Request([UNK, EOS])], BEAM, **QUIET)
+
+    assert {*best.tokens} <= {*shortlist.always}

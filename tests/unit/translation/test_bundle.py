@@ -197,7 +197,10 @@ HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
         ("model.json", b"[]", "model.json cannot be read"),
         ("model.json", b"\xff", "model.json cannot be read"),
         ("model.json", NESTED, "model.json is nested too deeply"),
-        ("model.json", json.dumps(MODEL.model_dump() | {"width": 10**9}).encode(), "model.width"),
+        *(
+            ("model.json", json.dumps(MODEL.model_dump() | {name: size}).encode(), f"model.{name}")
+            for name, size in (("width", 10**9), ("encoder_layers", 100_000), ("heads", 10**6))
+        ),
         ("decoding.json", b"null", "decoding"),
         ("decoding.json", b'"beam"', "decoding.json cannot be read"),
         ("decoding.json", NESTED, "nested too deeply"),

@@ -180,6 +180,15 @@ def test_confidence_is_calibrated_on_other_text(fitted):
     assert sum(each.sentences for each in measured.curve) == len(good)
 
 
+def test_fit_does_not_depend_on_order_nor_estimates_on_neighbours(fitted):
+    sources, translations, good = make_text(1000)
+    reversed_fit = fit_confidence(sources[::-1], translations[::-1], good[::-1], good_chrf=50.0)
+    ours, theirs = (model.estimate(sources, translations) for model in (fitted, reversed_fit))
+
+    assert np.abs(ours - theirs).max() < 1e-3
+    assert fitted.estimate(sources[:1], translations[:1]) == pytest.approx(ours[:1])
+
+
 @settings(max_examples=20)
 @given(st.lists(st.booleans(), min_size=60, max_size=60), st.floats(-8, -0.01), st.floats(0, 3))
 def test_signs_of_bad_translations_never_raise_confidence(chosen, score, less):

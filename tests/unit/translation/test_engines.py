@@ -147,6 +147,16 @@ def test_details_are_told_as_asked_for(bundle):
     assert plain.token_probabilities == ()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_altered_engine_is_refused_by_name(bundle, tmp_path, name):
+    copy = shutil.copytree(bundle, tmp_path / "copy")
+    file = copy / f"engines/{name}/model.bin"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+
+    with pytest.raises(BundleError, match=f"engines/{name}/model.bin was altered"):
+        Translator.load(copy, engine="torch")
+
+
 @pytest.mark.parametrize("name", [*NAMES, "torch"])
 def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
     """Each is asked for what it made of them itself."""

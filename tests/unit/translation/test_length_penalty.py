@@ -1,8 +1,12 @@
 """The length penalty that validation text asks for, with as few searches as can be."""
 
-import pytest
+from itertools import pairwise
 
-from nmt_core.translation.fitting import set_length_penalty, try_length_penalties
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nmt_core.translation.fitting import STEP, set_length_penalty, try_length_penalties
 from tests.support.scripted import scripted_translator
 from tests.support.tiny import tiny_translator
 
@@ -47,6 +51,25 @@ def test_it_is_tried_as_long_as_it_helps(monkeypatch, letters, best, tried):
         written = letters(trial.length_penalty)
         assert trial.length_ratio == pytest.approx(written / 100)
         assert trial.score == -abs(written - best)
+
+
+@given(first=st.floats(0, 10), slope=st.integers(0, 40), base=st.integers(0, 200))
+def test_every_step_but_the_last_is_better(first, slope, base):
+    """If the last went too far, half of it is tried."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        trials = try_all(
+            monkeypatch, lambda penalty: round(base + slope * penalty), score_length(100), first
+        )
+    assert trials[0].length_penalty == first
+    distances = [abs(b.length_penalty - a.length_penalty) for a, b in pairwise(trials)]
+    too_far = distances[-1:] == [pytest.approx(STEP / 2)]
+    steps = trials[:-1] if too_far else trials
+    assert distances[: len(steps) - 1] == [pytest.approx(STEP)] * (len(steps) - 1)
+    scores = [trial.score for trial in steps]
+    assert scores[:-1] == sorted(set(scores[:-1]))
+    if too_far:
+        assert scores[-1] <= scores[-2]
+        assert (steps[-1].length_ratio - 1) * (trials[0].length_ratio - 1) < 0
 
 
 def test_nothing_but_the_length_penalty_changes():

@@ -80,6 +80,13 @@ class PuzzledMemory(ToyMemory):
     words: torch.Tensor
 
 
+class Blind(Puzzled):
+    """Writes unknown words alone, and has no attention."""
+
+    def attention(self, tokens, memory):
+        return None
+
+
 def toy_translator(target_tokenizer=None, *, model=None, source_tokenizer=None, **config):
     return Translator(
         engine=PyTorchEngine(model or Toy(end=1.0), len(WORDS)),
@@ -206,6 +213,12 @@ def test_unknown_words_are_copied_as_they_stand_in_the_source():
     ]
     assert all(set(best.ids) <= {UNK} for [best] in found)
     assert translator.translate_sentences(["a b c d"], prefixes=["Ein Haus"]) == ["Ein Haus b a a"]
+
+
+def test_without_attention_nothing_is_copied():
+    [[best]] = toy_translator(model=Blind(), **COPYING).search(["Haus 2014"])
+
+    assert UNK not in best.ids
 
 
 def test_every_architecture_leaves_no_word_unknown(model):

@@ -80,6 +80,11 @@ def test_the_trial_ends_with_whoever_wants_to_know():
         assert asked.wait(30) == 1
 
 
+def test_a_folder_without_a_manifest_is_refused(tmp_path):
+    with pytest.raises(BundleError, match=r"holds no manifest\.json"):
+        trial.load_tried(tmp_path, threads=1)
+
+
 def test_trial_takes_the_engine_that_is_asked_for(tmp_path):
     folder = export(tmp_path / "export")
     with pytest.raises(BundleError, match="there is no engine 'abacus'"):
