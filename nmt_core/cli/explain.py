@@ -1,8 +1,9 @@
 """``nmt explain``: alternatives, scores, attention and word alignments of translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -55,6 +56,9 @@ def explain(
     alignments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write word alignments, as 0-0 2-1.")
     ] = None,
+    show_search: Annotated[
+        bool, typer.Option("--search", help="Show the beams after each token instead.")
+    ] = False,
     glossary: GlossaryFile = None,
     tag: TagName = None,
     engine: EngineName = "auto",
@@ -76,7 +80,8 @@ def explain(
 
     The score is the mean log-probability of the tokens (for a length penalty other than 1, their
     sum over the length to that power). `--attention` writes 1.png for line 1: a row for each token
-    of the translation, a column for each of the line, dark where attention is high.
+    of the translation, a column for each of the line, dark where attention is high. `--search`
+    writes number of the line, tokens so far, rank (`end` if finished), log-probability and text.
     """
     if beam_size and n_best > beam_size:
         raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam-size")
@@ -84,6 +89,9 @@ def explain(
         raise ConfigError(f"--attention {attention} exists; name a new folder")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
     translator = open_translator(model, device, threads, engine=engine, glossary=glossary, tag=tag)
+    if show_search:
+        write_search(translator, portions, beam_size, beginning)
+        return
     size = max(beam_size or translator.config.beam.beam_size, n_best)
     explainer = Explainer(translator, beginning, size, n_best, diversity)
     explainer.search([])  # refuses what is out of range before any line comes
@@ -98,6 +106,18 @@ def explain(
         write_portions(portions, explainer.search, format_explanation, flag_below=0.0)
     if attention:
         draw_attention(attention, explainer)
+
+
+def write_search(
+    translator: Translator, portions: Iterable[list[str]], beam_size: int | None, prefix: str
+) -> None:
+    """Write the hypotheses of each line after each token of the search."""
+    for number, line in enumerate(chain.from_iterable(portions), start=1):
+        steps = translator.trace_search(line, beam_size=beam_size, prefix=prefix)
+        for length, step in enumerate(steps, start=1):
+            for rank, (text, log_prob, has_ended) in enumerate(step, start=1):
+                place = "end" if has_ended else rank
+                typer.echo(f"{number}\t{length}\t{place}\t{log_prob:.4f}\t{text}")
 
 
 @dataclass

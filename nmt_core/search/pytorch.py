@@ -26,6 +26,7 @@ from nmt_core.search.engine import Engine, Hypothesis, Request
 from nmt_core.search.rules import Constraint, forbid_tokens
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.search.stepwise import sample
+from nmt_core.search.trace import Step, trace_beam_search
 from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
 MOST_LOG_PROBS = 2**24
@@ -64,6 +65,13 @@ class PyTorchEngine(Engine):
         find = partial(beam_search, self.model, config=search, constraints=self._constraints)
         results = self._run(requests, find, hypotheses=search.beam_size, batch_tokens=batch_tokens)
         return [*map(self._look, requests, results)] if attention else results
+
+    def trace(self, request: Request, search: BeamConfig) -> tuple[list[Step], list[Hypothesis]]:
+        """Return the unfinished hypotheses after every token, and the finished ones, best first."""
+        prefix = self._rows([request.prefix])
+        source = self._rows([request.source])
+        constraints = self._constraints
+        return trace_beam_search(self.model, source, search, constraints=constraints, prefix=prefix)
 
     def sample(
         self,

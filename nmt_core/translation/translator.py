@@ -311,6 +311,29 @@ class Translator:
         following = self.full.next_tokens(task.request, count) if task.tokens else []
         return [(self.target.vocabulary.tokens[token], each) for token, each in following]
 
+    def trace_search(
+        self, line: str, *, beam_size: int | None = None, prefix: str = ""
+    ) -> list[list[tuple[str, float, bool]]]:
+        """Return the hypotheses after each token of a beam search, by PyTorch.
+
+        Returns:
+            for each step: the texts, their log-probabilities, and whether they have ended;
+            unfinished ones first, likeliest first.
+        """
+        [task] = self.text_search.make_tasks([line], [prefix])
+        if not task.tokens:
+            return []
+        search = self.config.beam.change(beam_size=beam_size)
+        steps, finished = self.full.trace(task.request, search)
+        length = 1 + max(map(len, (*steps[-1], *(each.tokens for each in finished))))
+        traced = [
+            [(self.target.text(tokens), log_prob, False) for tokens, log_prob in step.items()]
+            for step in [*steps, *[{}] * (length - len(steps))]
+        ]
+        for each in finished:
+            traced[len(each.tokens)].append((self.target.text(each.tokens), each.log_prob, True))
+        return traced
+
     @cached_property
     def full(self) -> "PyTorchEngine":
         """The engine that can do everything; it is loaded when it is first asked for.

@@ -1,5 +1,7 @@
 """Beam search against a textbook version that uses lists, no tensors and no cache."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_core.search.beam import beam_search
 from nmt_core.search.settings import BeamConfig
+from nmt_core.search.trace import trace_beam_search
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 from tests.support.table_model import END, Table, TableTranslator
 from tests.support.toy_model import Toy
@@ -166,22 +169,22 @@ def test_a_beam_of_three_has_three_perfectly_reasonable_translations():
 
 
 def test_the_short_list_of_every_step_is_the_chapters():
-    """What it keeps, best first: of "How", "What" and "You" on."""
-    lists = []
-
-    def watch(tokens, log_probs):
-        assert (tokens[:, 0] == BOS).all()
-        lists.append([sentence(row) for row in tokens[:, 1:].tolist()])
-
-    beam_search(MODEL, SOURCE, PADDING, BeamConfig(beam_size=3, length_penalty=0.0), (watch,))
-
-    assert lists[:4] == [
-        [""],
-        ["How", "What", "You"],
-        ["How will", "How are", "How do"],
-        ["How are you", "How do you", "How will you"],
+    """What it keeps, best first, with probabilities: of "How", "What" and "You" on."""
+    steps, finished = trace_beam_search(
+        MODEL, SOURCE, BeamConfig(beam_size=3, length_penalty=0.0, stopping="fast")
+    )
+    lists = [
+        {sentence(row): round(math.exp(log_prob), 3) for row, log_prob in step.items()}
+        for step in steps
     ]
-    assert lists[4][:2] == ["How do you do", "How are you doing"]
+
+    assert lists[:3] == [
+        {"How": 0.75, "What": 0.03, "You": 0.01},
+        {"How will": 0.27, "How are": 0.24, "How do": 0.12},
+        {"How are you": 0.1, "How do you": 0.08, "How will you": 0.02},
+    ]
+    assert [*lists[3]][:2] == ["How do you do", "How are you doing"]
+    assert [sentence(each.tokens) for each in finished][:2] == ["How are you", "How do you do"]
 
 
 def test_by_the_mean_of_its_words_the_longer_one_wins():

@@ -1,5 +1,6 @@
 """``nmt explain``, ``sample`` and ``next``: alternatives, attention, alignments and samples."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -34,6 +35,18 @@ def rank(searched):
 
 
 # explain
+
+
+def test_every_step_of_the_search_is_shown(bundle):
+    translator = Translator.load(bundle)
+    rows = ask("explain", bundle, "--search", "--beam-size", 3, lines=[*LINES[:1], ""])
+    finished = {(row[4], row[3]) for row in rows if row[2] == "end"}
+    [best, *_] = translator.search(LINES[:1], beam_size=3, n_best=3)[0]
+
+    assert {row[0] for row in rows} == {"1"}  # an empty line has no search
+    assert [row[1:3] for row in rows[:3]] == [["1", "1"], ["1", "2"], ["1", "3"]]
+    log_prob = math.log(math.prod(best.token_probabilities))
+    assert any(text == best.text and abs(float(p) - log_prob) < 1e-3 for text, p in finished)
 
 
 @pytest.mark.parametrize(
