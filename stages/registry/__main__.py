@@ -159,7 +159,7 @@ def serve(
     pair = re.fullmatch("nmt-([a-z]+)-([a-z]+)", registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = Watched(
-            partial(poll_champion, registry, Path(folder, "champion")),
+            partial(poll_champion, registry, Path(folder, "champion"), {}),
             (pair[1], pair[2]) if pair else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)

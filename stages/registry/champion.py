@@ -7,27 +7,29 @@ from pathlib import Path
 from typing import NoReturn
 
 from nmt_core.base import files, seal
-from nmt_core.base.errors import NmtError
+from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.server.models import Bundle
-from stages.registry.registry import Registry, RegistryError, Version
+from stages.registry.registry import Registry, RegistryAwayError, RegistryError, Version
 
 LOGGER = logging.getLogger(__name__)
 
 
-def poll_champion(registry: Registry, folder: Path) -> Bundle:
+def poll_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Bundle:
     """Return the current champion, fetched into a folder and verified.
 
     Raises:
         NmtError: see ``fetch_champion``.
     """
-    champion = fetch_champion(registry, folder)
+    champion = fetch_champion(registry, folder, refused)
     return folder, str(champion.number), champion.digest
 
 
-def fetch_champion(registry: Registry, folder: Path) -> Version:
+def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Version:
     """Fetch the champion into a folder, unless it is there already, and return its version.
 
-    The folder is always whole: it is replaced once the new version is fetched and verified.
+    The folder is always whole: it is replaced once the new version is fetched and verified. A
+    broken version is noted in ``refused`` with the reason, and not fetched again until there is
+    another champion.
 
     Raises:
         RegistryError: if there is no champion, or the registry does not answer.
@@ -37,13 +39,23 @@ def fetch_champion(registry: Registry, folder: Path) -> Version:
     champion = registry.champion()
     if champion is None:
         raise RegistryError(f"{registry.name} has no champion; {registry.advise()}")
+    if champion.number in refused:
+        raise BundleError(refused[champion.number])
+    refused.clear()
     if (folder / seal.MANIFEST).is_file() and seal.digest_bundle(folder) == champion.digest:
         return champion
     folder.parent.mkdir(parents=True, exist_ok=True)
     with files.whole_folder(folder) as part:
         arriving = part / ".arriving"
         arriving.mkdir()
-        for path in registry.fetch(champion, arriving).iterdir():
+        try:
+            fetched = registry.fetch(champion, arriving)
+        except RegistryAwayError:
+            raise
+        except (BundleError, RegistryError) as error:
+            refused[champion.number] = str(error)
+            raise
+        for path in fetched.iterdir():
             path.rename(part / path.name)
         shutil.rmtree(arriving)
     return champion
@@ -52,9 +64,10 @@ def fetch_champion(registry: Registry, folder: Path) -> Version:
 def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
     """Keep the current champion in a folder, for ever; log each change and each problem once."""
     last_message = ""
+    refused: dict[int, str] = {}
     while True:
         try:
-            version = fetch_champion(registry, folder)
+            version = fetch_champion(registry, folder, refused)
             message = f"{folder} holds version {version.number} of {registry.name}"
         except NmtError as error:
             message = f"{folder} stays as it is: {error}"

@@ -1,6 +1,7 @@
 """The champion is fetched once, and its folder is always whole."""
 
 import logging
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,8 @@ from stages.registry.champion import fetch_champion, follow_champion, poll_champ
 from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
-AWAY, ALTERED = RegistryAwayError("away"), BundleError("altered")
+AWAY, AWAY_MIDWAY = RegistryAwayError("away"), RegistryAwayError("away")
+ALTERED, NO_ROOM = BundleError("altered"), NmtError("no room")
 
 
 def write_bundle(bundle, number):
@@ -64,17 +66,35 @@ def registry():
 
 
 def test_champion_is_polled_and_fetched_once(registry, tmp_path):
-    folder = tmp_path / "champion"
+    folder, refused = tmp_path / "champion", {}
     for number in (1, 1, 2, 2):
         registry.number = number
-        assert poll_champion(registry, folder) == (folder, str(number), digest(number))
+        assert poll_champion(registry, folder, refused) == (folder, str(number), digest(number))
     assert registry.fetched == [1, 2]
+
+
+@pytest.mark.parametrize("error", [ALTERED, RegistryError("another export")])
+def test_broken_champion_is_fetched_again_after_another(registry, tmp_path, error):
+    folder, refused = tmp_path / "champion", {}
+    for registry.number, registry.error, reason in (
+        (1, None, None),
+        (2, AWAY_MIDWAY, "away"),
+        (2, NO_ROOM, "no room"),
+        (2, error, str(error)),
+        (2, None, str(error)),
+        (2, None, str(error)),
+        (1, None, None),
+        (2, None, None),
+    ):
+        with nullcontext() if reason is None else pytest.raises(NmtError, match=reason):
+            assert poll_champion(registry, folder, refused)[1] == str(registry.number)
+    assert registry.fetched == [1, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("use", [poll_champion, fetch_champion])
 def test_missing_champion_is_an_error(tmp_path, use):
     with pytest.raises(RegistryError, match=r"^nmt-de-en has no champion; promote one"):
-        use(FakeRegistry(), tmp_path / "champion")
+        use(FakeRegistry(), tmp_path / "champion", {})
 
 
 def read_folder(folder):
@@ -88,7 +108,7 @@ def read_folder(folder):
     return int(number)
 
 
-ERRORS = st.sampled_from([None, AWAY, ALTERED, NmtError("no room")])
+ERRORS = st.sampled_from([None, AWAY, AWAY_MIDWAY, ALTERED, NO_ROOM])
 
 
 @settings(max_examples=12)
@@ -99,7 +119,7 @@ def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, 
     for registry.number, registry.error in story:
         before, fetched = read_folder(folder), len(registry.fetched)
         try:
-            version = fetch_champion(registry, folder)
+            version = fetch_champion(registry, folder, {})
         except (RegistryError, BundleError, NmtError):
             assert registry.error or registry.number is None
         else:
