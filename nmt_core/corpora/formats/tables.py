@@ -12,17 +12,22 @@ import json
 import re
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from xml.parsers import expat
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.packages import require
 from nmt_core.base.raw_lines import (
     BYTE_ORDER_MARK,
+    FREE_BYTES,
+    MOST_RATIO,
     bound_lines,
     explain_damage,
     open_raw,
@@ -45,6 +50,9 @@ DELIMITERS = ("\t", ";", ",")
 
 _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
 """A heading such as de_id, of a column about another; ``id`` is not a region here."""
+
+MAX_CELLS = 1 << 25
+"""Limit of the rectangle around all values of a sheet, which calamine fills: 1 GB."""
 
 NESTED = "translation"
 """Key of a nested object that holds both sides."""
@@ -218,6 +226,7 @@ def read_sheet(path: Path) -> Iterator[list[str]]:
     calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)
+        _check_workbook(file, path)
         file.seek(0)
         try:
             book = calamine.CalamineWorkbook.from_filelike(file)
@@ -236,6 +245,40 @@ def read_sheet(path: Path) -> Iterator[list[str]]:
     yield names
     for row in rows if len(names) <= MAX_COLUMNS else ():
         yield [_write(value) for value in row[: len(names) or 1]]
+
+
+def _check_workbook(file: IO[bytes], path: Path) -> None:
+    """Refuse a workbook that would fill memory."""
+    limit = min(1 << 30, max(FREE_BYTES, MOST_RATIO * file.tell()))
+    with zipfile.ZipFile(file) as archive:
+        if sum(member.file_size for member in archive.infolist()) > limit:
+            raise CorpusError(f"{path} unpacks to more than {limit:,} bytes; save it as .csv")
+        for member in archive.infolist():
+            with archive.open(member) as content, suppress(expat.ExpatError):  # such as a picture
+                _Extent(path).parser.ParseFile(content)
+
+
+class _Extent:
+    """The furthest row and column of a sheet that hold a value."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._row, self._column, self._rows, self._columns = path, 0, 0, 0, 0
+        self.parser = expat.ParserCreate()
+        self.parser.StartElementHandler = self._start
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        place = re.fullmatch(r"([A-Z]{0,3})(\d{1,9})", attributes.get("r", "").upper())
+        letters, number = place.groups() if place else ("", "")
+        kind = name.rpartition(":")[2]
+        if kind == "row":
+            self._row, self._column = int(number or self._row + 1), 0
+        elif kind == "c":
+            column = sum(26**i * (ord(letter) - 64) for i, letter in enumerate(letters[::-1]))
+            self._row, self._column = int(number or self._row), column or self._column + 1
+        elif kind in {"v", "is"}:
+            self._rows, self._columns = max(self._rows, self._row), max(self._columns, self._column)
+        if self._rows * self._columns > MAX_CELLS:
+            raise CorpusError(f"{self._path} has values in {self._columns:,} columns; keep two")
 
 
 def _write(value: Any) -> str:

@@ -4,6 +4,7 @@ import io
 import re
 import sys
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from nmt_core.base import raw_lines
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
+from nmt_core.corpora.formats import tables
 from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.formats.paired_units import pick_pair
 from nmt_core.corpora.formats.translations import iterate_elements
@@ -407,6 +409,41 @@ def test_unpacked_size_is_limited(refusal, monkeypatch, ending):
     content = zipped(**{"a.tsv": bomb}) if ending == ".zip" else COMPRESSORS[ending](bomb)
 
     assert "times its size" in refusal(f"a.tsv{ending}", content)
+
+
+def test_unpacked_size_of_a_workbook_is_limited(refusal, monkeypatch):
+    monkeypatch.setattr(tables, "FREE_BYTES", 10_000)
+    content = rezip(xlsx(PAIRS), "xl/media/image1.png", lambda _: b"0" * 3_000_000)
+
+    assert "a.xlsx unpacks to more than" in refusal("a.xlsx", content)
+
+
+FAR = [
+    ('<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', 1 << 25, "16,384 columns"),
+    ('<row><c r="c17"><v>1</v></c></row>', 50, "3 columns"),
+    ('<row><c r="B25"><v>1</v></c></row>', 50, None),
+    ('<row><c r="AA2"><v>1</v></c></row>', 50, "27 columns"),
+    ('<row><c r="Y2"><v>1</v></c></row>', 50, None),
+    ('<row r="17"><c/><c/><c><is><t>x</t></is></c></row>', 50, "3 columns"),
+    ('<row r="16"/><row><c/><c/><c><v>1</v></c></row>', 50, "3 columns"),
+    ('<row r="25"><c/><c><v>1</v></c></row>', 50, None),
+    ('<row r="99"><c r="Z99" s="1"/></row>', 50, None),
+]
+"""Rows after the first of a sheet, the limit of its cells, and why it is refused."""
+
+
+@pytest.mark.parametrize(("rows", "limit", "reason"), FAR)
+def test_sheet_with_far_values_is_refused(tmp_path, monkeypatch, rows, limit, reason):
+    monkeypatch.setattr(tables, "MAX_CELLS", limit)
+    content = workbook([("de", "en")])
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(
+        rezip(
+            content, SHEET, lambda xml: xml.replace(b"</sheetData>", f"{rows}</sheetData>".encode())
+        )
+    )
+    with nullcontext() if reason is None else pytest.raises(CorpusError, match=reason):
+        assert open_units(path, GERMAN)
 
 
 def test_archives_of_aligned_files(read, refusal):
