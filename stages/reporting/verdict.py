@@ -85,9 +85,8 @@ def _judge_training(
         yield Remark(
             what=f"{_write_share(share)} of the test sentences are {well}, fewer than the "
             f"{good_share:.0%} of evaluate.good_share.",
-            advice=f"Train on more text, or longer: {longer}, or, with DATA and SET as in this "
-            f"run: make repro MODEL=auto TRAIN=auto TIME=1h (omitted ones revert to their "
-            f"defaults).",
+            advice=f"Train on more text, or longer: {longer}, or the make repro of this run with "
+            f"TIME=1h.",
             blocks=True,
         )
     *earlier, last = [point["validation_loss"] for point in training["history"]]
