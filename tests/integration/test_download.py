@@ -129,10 +129,11 @@ def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
         ("Das hier bleibt, wie es ist.", "The report was really very long."),
         ("Auch dieser Satz bleibt stehen.", "This one stays as well."),
     ]
+    validation = [("Das hier bleibt, wie es war.", "Yes."), ("Ja.", "No.")]
     test = [("Der Bericht war wirklich sehr schlecht.", "The report was really very bad.")]
     given = {
         name: {"source": write(f"{name}.tsv", "".join(f"{s}\t{t}\n" for s, t in pairs).encode())}
-        for name, pairs in (("train", train), ("validation", [("Ja.", "Yes.")]), ("test", test))
+        for name, pairs in (("train", train), ("validation", validation), ("test", test))
     }
     metrics, texts = run({"kind": "files", **given})
 
@@ -141,8 +142,11 @@ def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
     assert {
         "pairs": 2,
         "test_sentences": 1,
-        "validation_sentences": 0,
-        "examples": [{"side": "source", "train": train[0][0], "held_out": test[0][0], "edits": 1}],
+        "validation_sentences": 1,
+        "examples": [
+            {"side": "source", "train": near[0], "held_out": pair[0], "edits": 1}
+            for near, pair in ((train[0], test[0]), (train[1], validation[0]))
+        ],
     } == metrics["near_duplicates"]
 
 

@@ -120,6 +120,18 @@ def test_selecting_commutes_with_stepping(model):
     assert_close(before, after[rows])
 
 
+@torch.inference_mode()
+def test_next_tokens_of_one_state_do_not_meet(model):
+    """A state can be read on twice; neither reading sees the other."""
+    memory = model.encode(source, padding)
+    _, state = stepwise(model, memory, target[:, :2])
+    _, first = model.decode(target[:, 2:3], memory, state)
+    model.decode(torch.full((3, 1), 7), memory, state)
+    hidden, _ = model.decode(target[:, 3:], memory, first)
+
+    assert_close(model.project(hidden[:, 0]), model(source, padding, target)[:, -1])
+
+
 @pytest.mark.parametrize("learning", [True, False])
 def test_following_is_reading_what_a_parent_wrote(model, learning):
     """Hypotheses multiply, follow each other, and sentences leave; each keeps its own past."""
@@ -168,6 +180,19 @@ def test_attention_is_a_distribution_over_the_source(model):
     assert tuple(weights.shape) == (3, 4, 5)
     assert_close(weights.sum(dim=-1), torch.ones(3, 4, dtype=weights.dtype))
     assert weights.masked_select(padding[:, None].expand_as(weights)).abs().max() == 0
+
+
+def test_attention_depends_on_the_target_so_far(model):
+    """Its weights at a position depend on the tokens before it, and on none after it."""
+    memory = model.encode(source, padding)
+    changed = target.clone()
+    changed[:, 1] = 3
+    before, after = model.attention(target, memory), model.attention(changed, memory)
+    if before is None:
+        pytest.skip("it has no attention")
+
+    assert_close(after[:, :1], before[:, :1])
+    assert not torch.allclose(after[:, 2], before[:, 2])
 
 
 def test_a_source_of_padding_alone_gives_numbers(model):

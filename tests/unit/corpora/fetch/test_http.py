@@ -8,6 +8,7 @@ import re
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -168,8 +169,8 @@ def test_one_process_fetches_and_others_wait(site, get):
     assert len(site.requests) == 1
 
 
-@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"rot"), quarantine])
-def test_damaged_and_rejected_files_are_fetched_again(site, get, spoil):
+@pytest.mark.parametrize("spoil", [lambda path: path.write_bytes(b"rot"), quarantine, Path.unlink])
+def test_damaged_rejected_and_deleted_files_are_fetched_again(site, get, spoil):
     url = site.put("/a", whole(CONTENT))
     spoil(get(url).path)
 
@@ -246,7 +247,7 @@ def test_unusable_files_are_rejected(site, get, tmp_path, with_length):
     ],
 )
 def test_redirects_to_worse_places_are_refused(goal, reason):
-    with pytest.raises(CorpusError, match=re.escape(f"redirects {reason}")):
+    with pytest.raises(CorpusError, match=re.escape(f"https://example.com/x redirects {reason}")):
         check_redirect("https://example.com/x", goal)
 
 

@@ -38,6 +38,16 @@ def test_every_line_has_a_label(folder):
     assert [expected[0][0], expected[2][0]] == ["pos", "neg"]
 
 
+def test_device_and_threads_are_used(folder, monkeypatch):
+    counts = []
+    monkeypatch.setattr("torch.set_num_threads", counts.append)
+    words = ("classify", "--model", folder / "out")
+
+    assert run(*words, "--threads", 3, lines="a film\n").exit_code == 0
+    assert counts == [3]
+    assert "cuda" in refuse(*words, "--device", "cuda:7")
+
+
 def test_accuracy_is_told_with_its_interval(folder, tmp_path):
     """Two texts of three are labelled as they are; Wilson's interval of 2 in 3 is known."""
     (tmp_path / "test.tsv").write_text("pos\ta superb film\nneg\ta superb film\nneg\tawful\n")

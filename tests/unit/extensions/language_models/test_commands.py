@@ -154,6 +154,18 @@ def test_text_is_generated(counted):
     assert len(first) == len("the ") + 20 + 1
 
 
+@pytest.mark.parametrize("command", ["score", "generate"])
+def test_device_and_threads_are_used(tmp_path, monkeypatch, command):
+    counts = []
+    model = learn(tmp_path, "--kind", "rnn", "--unit", "word", *SMALL)
+    monkeypatch.setattr("torch.set_num_threads", counts.append)
+    words = (command, "--language-model", model)
+
+    assert run(*words, "--threads", 3, lines="the cat\n").exit_code == 0
+    assert 3 in counts
+    assert "cuda" in refuse(*words, "--device", "cuda:7")
+
+
 @pytest.mark.parametrize(("content", "problem"), [(None, "cannot be read"), (b"\xe9", "not UTF-8")])
 def test_unreadable_text_is_named(tmp_path, content, problem):
     if content:

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
+from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import MOST_SCORES, Evaluation
-from stages.reporting.measures import write_plots
+from stages.reporting.measures import list_corpora, write_plots
 from stages.tracking.run_metadata import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
 from tests.support.run_pages import MEASURED, judge, make_confidence
@@ -120,3 +121,15 @@ def test_shares_follow_weights_and_pairs(weights, shares):
     }
     report = DownloadReport.parse(gather(corpora, {}))
     assert report.compute_shares() == dict(zip("ab", shares, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"), [(["own", "web"], ["own", "web"]), (["own"], ["corpus 1", "corpus 2"])]
+)
+def test_corpora_without_names_are_numbered(tmp_path, names, expected):
+    """As those are that an initial model brings."""
+    files.write_json(tmp_path / "corpus.json", {"corpora": [{"test": 2}, {"test": 1}]})
+
+    assert list_corpora(tmp_path, names) == dict(
+        zip(expected, [slice(0, 2), slice(2, 3)], strict=True)
+    )

@@ -1,5 +1,6 @@
 """Learning word alignments: the laws of expectation maximisation, and what comes out of it."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -370,6 +371,15 @@ def test_links_are_those_above_the_threshold(learnt):
 
     assert links == {(i, j) for i, j in np.ndindex(shares.shape) if shares[i, j] > 0.3}
     assert 0 < shares.max() <= 1
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_links_need_the_counts_of_both_directions(learnt, side):
+    counts = learnt.counts.copy()
+    counts[side] = 0
+    one_sided = replace(learnt, counts=counts).measure_links(PAIRS[:1])[0]
+
+    assert one_sided.max() < 0.5 * learnt.measure_links(PAIRS[:1])[0].max()
 
 
 def test_links_do_not_depend_on_neighbours(learnt):
