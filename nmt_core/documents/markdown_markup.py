@@ -129,9 +129,10 @@ def escape_text(written: Sequence[Written]) -> list[str]:
         lines[first:] = [
             LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line)) for line in lines[first:]
         ]
-        following = written[number + 1 : number + 2]
-        if lines[-1].endswith("!") and following and following[0].text.startswith("["):
-            lines[-1] = f"{lines[-1][:-1]}\\!"
+        if lines[-1].endswith("!"):  # which makes an image of a link
+            following = next((each.text for each in written[number + 1 :] if each.text), "")
+            if following.startswith("["):
+                lines[-1] = f"{lines[-1][:-1]}\\!"
         parts.append(BREAK.join(lines))
     return parts
 

@@ -21,8 +21,9 @@ def test_verify_lists_files_and_checks_golden_sentences(bundle, monkeypatch):
     assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
     assert "torch: every golden sentence is translated as when it was exported." in result.stdout
 
-    changed = tiny_translator(seed=5)
-    monkeypatch.setattr(Translator, "load", lambda *_, **__: changed)
+    loaded = iter([tiny_translator(seed=5), tiny_translator()])  # the first has changed
+    monkeypatch.setattr(Translator, "load", lambda *_, **__: next(loaded))
+    monkeypatch.setattr("nmt_core.cli.verify.list_usable_engines", lambda _: ["torch"] * 2)
     result = run("verify", "--model", bundle)
     assert (result.exit_code, "was translated as" in result.stdout) == (1, True)
     assert "translates 3 of its golden sentences otherwise" in result.stderr

@@ -38,6 +38,14 @@ def test_standard_input_is_text_or_of_a_format(german):
     assert translated.count("<b>") == 1
 
 
+def test_too_large_standard_input_is_refused(german, monkeypatch):
+    for name in ("nmt_core.cli.translate", "nmt_core.documents.formats"):
+        monkeypatch.setattr(f"{name}.MOST_DOCUMENT_BYTES", 9)
+
+    assert run(german, data=b"Der Hund\n").exit_code == 0
+    assert "cut it into parts" in refuse(german, data=b"Der Hund.\n")
+
+
 def test_files_are_translated_beside_themselves(german, tmp_path):
     [hund] = Translator.load(german).translate(["Der Hund."])
     for name in ("a.txt", "b.md"):

@@ -134,7 +134,7 @@ def test_broken_placeholders_are_fuzzy(answered, is_fuzzy):
     ],
 )
 def test_plural_forms_follow_the_header(plural, forms):
-    message = 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] ""\n'
+    message = 'msgid "one"\nmsgid_plural "many"\nmsgstr[0] ""\n\nmsgid "a"\nmsgstr ""\n'
 
     written = keep(read_po_file((head(plural=plural) + message).encode(), ("en", "de"))).decode()
 
@@ -222,7 +222,9 @@ ARB = """{
   "@@locale": "en",
   "greeting": "Hi {NAME}",
   "@greeting": {"description": "Says hi", "placeholders": {"name": {"example": "Bob"}}},
-  "files": "{n, plural, =0{no files} other{{N} files}}"
+  "files": "{n, plural, =0{no files} other{{N} files}}",
+  "@files": {"description": "Count"},
+  "end": "Bye"
 }
 """
 
@@ -238,10 +240,10 @@ def test_figures_alone_and_lost_placeholders_stay():
 def test_metadata_stay_and_locale_changes():
     read = read_arb(ARB.encode(), ("en", "pt-BR"))
 
-    assert show_passages(read) == ["Hi {NAME}"]
+    assert show_passages(read) == ["Hi {NAME}", "Bye"]
     assert read.untranslated.total() == 1
     assert shout(read_arb(ARB.encode(), ("en", "pt-BR"))).decode() == (
-        ARB.replace('"en"', '"pt_BR"').replace("Hi {NAME}", "HI {NAME}")
+        ARB.replace('"en"', '"pt_BR"').replace("Hi {NAME}", "HI {NAME}").replace("Bye", "BYE")
     )
 
 

@@ -128,6 +128,7 @@ def test_times_mean_the_same_in_any_form(text, behind, said):
         ("two hundred and five", 205, "en"),
         ("the twenty-first century", 21, "en"),
         ("quatre-vingt-dix-neuf", 99, "fr"),
+        ("Fünf Häuser", 5, "de"),
         ("Ludwig XIV.", 14, "de"),
         ("三十五", 35, "ja"),
     ],

@@ -296,6 +296,9 @@ def test_attention_is_shown_token_by_token():
 
     assert weights.shape == (len(best.tokens) + 1, len(TINY.source.tokens("Der Hund")) + 1)
     assert np.allclose(weights.sum(axis=1), 1.0)
+    [several] = TINY.search(["Der Hund"], n_best=3, attention=True)
+    for each in several:
+        assert np.allclose(each.attention, trace_attention(TINY, "Der Hund", each).weights)
     assert trace_attention(TINY, "", best) is None
     assert trace_attention(toy_translator(), "one", best) is None
 

@@ -212,6 +212,10 @@ def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
     assert ["house"] == targets(copy, "Haus")
     with pytest.raises(NmtError, match="make it writable"):
         put(copy, ("Hund", "dog"))
+    with sqlite3.connect(memory.path) as file:
+        file.execute("PRAGMA user_version = 2")
+    with pytest.raises(CorpusError, match="is not a translation memory of version 1"):
+        TranslationMemory(memory.path)
 
 
 def test_writer_waits_for_another(memory):
