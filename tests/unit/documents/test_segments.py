@@ -64,6 +64,7 @@ def test_blank_lines_are_dropped(texts):
         ("a <img><hr> b.", ["A", "*", ""], "A <img><hr> b."),
         ("a <img> <wbr> b.", ["A", "*", "", "*", "."], "A <img> <wbr>."),
         ("a <img> <wbr> b.", ["A ", "*", "", "*", "B."], "A <img> <wbr> B."),
+        ("<img> b.", ["*", "B."], "<img> B."),
         ("a b <img>.", ["A ", "*", "B."], "A <img> B."),
         ("a b <img>.", ["A B", "*", "."], "A B <img>."),
         ("a<img> b.", ["A", "*", " (B)."], "A<img> (B)."),

@@ -32,7 +32,10 @@ from nmt_core.literals.number import (
         ("-0.5", "en", "-0.5"),
         ("٣٫٥", "en", "3.5"),
         ("01", "en", "1"),
-        *((text, "en", None) for text in ("123,45,678", "1.2.3", "1,234'567", "1;234", "3-4")),
+        *(
+            (text, "en", None)
+            for text in ("123,45,678", "1.2.3", "1,234'567", "1;234", "3-4", "5.")
+        ),
     ],
 )
 def test_numbers_are_read_in_the_formats_of_languages(text, language, value):

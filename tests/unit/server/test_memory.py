@@ -76,9 +76,10 @@ async def test_similar_translation_is_offered_with_its_difference(memory):
     assert [0, 1] == [len(matches) for matches in several["matches"]]
 
 
-@pytest.mark.parametrize(("threshold", "count"), [(0.75, 1), (0.95, 0)])
+@pytest.mark.parametrize(("threshold", "count"), [(0.75, 2), (0.85, 1), (0.95, 0)])
 @in_a_loop
 async def test_threshold_bounds_similarity(memory, threshold, count):
+    memory.put(ALL, [MemoryUnit("Ein Hase.", "A hare.")])
     app = serve_stand_in(memory=memory.path, memory_threshold=threshold)
 
     assert len((await ask(app, q="Ein Hans.", matches=True))["matches"]) == count

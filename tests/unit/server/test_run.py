@@ -25,6 +25,21 @@ def test_no_answer_waits_for_an_acknowledgement():
         assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+@pytest.mark.parametrize(("host", "family"), [("::1", "AF_INET6"), ("mt.org", "AF_INET")])
+def test_addresses_with_colons_are_ipv6(monkeypatch, host, family):
+    """A machine of the tests may have no such address."""
+    families = []
+
+    def refuse(_, *, family, **__):
+        families.append(family.name)
+        raise OSError
+
+    monkeypatch.setattr(socket, "create_server", refuse)
+    with pytest.raises(ConfigError):
+        listen(ServerConfig(host=host))
+    assert families == [family]
+
+
 def test_taken_port_is_named():
     with listen(ServerConfig(port=0)) as listening:
         port = listening.getsockname()[1]

@@ -69,9 +69,13 @@ def test_nothing_leaks(some, tested, learnt):
         assert is_held_out(one.source, 0.3)
 
 
-def test_neighbours_of_held_out_ones_are_dropped():
-    sources = [f"der alte {word} sucht einen bau im wald hinter dem haus" for word in WORDS]
-    some = [SelectedCorrection(source, f"text {n}", str(n)) for n, source in enumerate(sources)]
+@pytest.mark.parametrize("order", [1, -1])
+def test_neighbours_of_held_out_ones_are_dropped(order):
+    """On either side."""
+    near = [f"der alte {word} sucht einen bau im wald hinter dem haus" for word in WORDS]
+    some = [
+        SelectedCorrection(*(line, f"text {n}")[::order], str(n)) for n, line in enumerate(near)
+    ]
     far = SelectedCorrection("etwas ganz anderes steht hier", "something else", "far")
     split = prepare([*some, far], distance=0.2)
     assert split.held_out

@@ -213,7 +213,8 @@ def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
     with pytest.raises(NmtError, match="make it writable"):
         put(copy, ("Hund", "dog"))
     with sqlite3.connect(memory.path) as file:
-        file.execute("PRAGMA user_version = 2")
+        for change in ("user_version = 2", "wal_checkpoint(TRUNCATE)"):
+            file.execute(f"PRAGMA {change}").fetchall()
     with pytest.raises(CorpusError, match="is not a translation memory of version 1"):
         TranslationMemory(memory.path)
 
