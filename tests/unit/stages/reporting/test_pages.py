@@ -122,6 +122,7 @@ def test_report_begins_with_the_verdict_and_the_worst_sentences():
     tree = parse(render())
     worst = [node.text() for node in tree.css("#verdict ol.worst li")]
 
+    assert "Report of a run, de to en" == tree.css_first("title").text()
     assert tree.css_first("body").text().strip().startswith(judge().summary)
     assert TRAINING["fingerprint"] == tree.css_first("header p code").text()
     assert "400 test sentences" in tree.css_first("header p").text()

@@ -33,12 +33,12 @@ def test_every_line_is_drawn_by_some_seed():
     assert {line for seed in range(60) for line in draw_line_numbers(12, 3, seed)} == {*range(12)}
 
 
-def make_draw(folder, **sampling):
+def make_draw(folder, augmentation=AugmentationConfig(), **sampling):  # noqa: B008 - frozen
     """Return a dataset, its side, and a draw with the given subword sampling."""
     dataset = write_lines(folder, "bpe_dropout")
     side = Side(subwords("bpe"), subwords("bpe").vocabulary)
     params = SimpleNamespace(
-        augmentation=AugmentationConfig(),
+        augmentation=augmentation,
         subword_sampling=SubwordSampling(**sampling),
         mixture=MixtureConfig(),
         seed=3,
@@ -56,6 +56,16 @@ def test_subwords_are_sampled_on_the_chosen_sides(tmp_path, sides):
             assert side.text(drawn) == side.text(plain)
             changed[at] |= [*drawn] != [*plain]
     assert changed == [sides in {"source", "both"}, sides in {"target", "both"}]
+
+
+def test_augmented_pairs_are_sampled(tmp_path):
+    mistyped = AugmentationConfig(typing_errors=1.0)
+    dataset, side, draw = make_draw(tmp_path, mistyped, kind="bpe_dropout", dropout=0.5)
+    drawn = [draw(number, 1)[0].tolist() for number in range(len(dataset))]
+    texts = [side.text(ids) for ids in drawn]
+
+    assert texts != [side.text(source) for source, _ in dataset]
+    assert drawn != [side.vocabulary.encode(side.tokenizer.encode(text)) for text in texts]
 
 
 def test_sampling_requires_a_tokenizer_of_its_kind(tmp_path):
