@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a service manager, and a terminal that is closed."""
 
 STOPPED = "stopped; what has ended or was saved is kept, and the same command goes on from there"
@@ -127,7 +127,7 @@ def run_to_the_end(
             stop(process, number)
 
     ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else set()
-    before = {number: signal.signal(number, remember) for number in {*STOPPING} - ignored}
+    before = {number: signal.signal(number, remember) for number in {*STOP_SIGNALS} - ignored}
     try:
         code = process.wait()
         outlast_children(say)

@@ -23,7 +23,7 @@ from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
-from nmt_core.base.random import FEWEST_SENTENCES
+from nmt_core.base.random import MIN_TEST_SENTENCES
 from nmt_core.corpora.cleaning import count_kept, count_removed, join_corpora, join_monolingual
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
@@ -167,10 +167,11 @@ def list_notices(report: DownloadReport) -> Iterator[str]:
         yield NOTICES[what].format(count)
     for name, corpus in (report.corpora | report.monolingual).items():
         yield from (f"{name}: {notice}" for notice in corpus.notices)
-    if (tests := report.pairs["test"]) < FEWEST_SENTENCES:
+    if (tests := report.pairs["test"]) < MIN_TEST_SENTENCES:
         yield (
-            f"test has {tests:,} pairs, too few to tell two models apart; give {FEWEST_SENTENCES} "
-            f"or more, or raise download.split.test_per_10000 where they are split off"
+            f"test has {tests:,} pairs, too few to tell two models apart; give "
+            f"{MIN_TEST_SENTENCES} or more, or raise download.split.test_per_10000 where they are "
+            f"split off"
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.jobs import WorkersConfig, cut, run_in_order
+from nmt_core.base.jobs import WorkersConfig, run_in_order, split_file
 from nmt_core.data.shards import NUMBERED, Block, NumberJob, write_numbers, write_shards
 from stages import paths
 from stages.params import ShardParams, load
@@ -44,7 +44,7 @@ def run(
                 tokenized, split, vocabulary, limit, workers.chunk_lines, corpora[split]
             )
             with run_in_order(
-                write_numbers, jobs, workers, beside=shards, title="numbering"
+                write_numbers, jobs, workers, output=shards, title="numbering"
             ) as done:
                 written = write_shards(
                     read_numbered(done, left_out, kept),
@@ -73,7 +73,7 @@ def number_jobs(
 ) -> list[NumberJob]:
     """Return the numbering jobs of a split, which has so many lines of each corpus."""
     ends = tuple(accumulate(corpora))
-    sides = [cut(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
+    sides = [split_file(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
     vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
     return [NumberJob(spans, vocabularies, max_length, ends) for spans in zip(*sides, strict=True)]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.jobs import WorkersConfig, append, cut, run_in_order
+from nmt_core.base.jobs import WorkersConfig, append_file, run_in_order, split_file
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
@@ -65,7 +65,7 @@ def run(
     jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
     with (
         files.whole_folder(tokenized) as part,
-        run_in_order(tokenize_lines, jobs, workers, beside=tokenized, title="tokenizing") as done,
+        run_in_order(tokenize_lines, jobs, workers, output=tokenized, title="tokenizing") as done,
     ):
         return write_tokens(jobs, done, part)
 
@@ -107,7 +107,7 @@ def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
         TokenizeJob((span,), tokenizer.absolute() / side)
         for side in paths.SIDES
         for split in paths.SPLITS
-        for span in cut(corpus / f"{split}.{side}", lines)
+        for span in split_file(corpus / f"{split}.{side}", lines)
     ]
 
 
@@ -120,7 +120,7 @@ def write_tokens(
         (tokenized / name).touch()
     for job, (part, tokens) in zip(jobs, done, strict=True):
         [span] = job.spans
-        append(part / TOKENS, tokenized / span.path.name)
+        append_file(part / TOKENS, tokenized / span.path.name)
         counts[span.path.name] += tokens
     return {f"{name.replace('.', '_')}_tokens": tokens for name, tokens in counts.items()}
 

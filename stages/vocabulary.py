@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.data.vectors import read_sound_rows
 from nmt_core.text import Characters, Subwords, load_tokenizer
@@ -79,9 +79,9 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
     jobs = [
         Job((span,))
         for side in paths.SIDES
-        for span in cut(tokenized / f"train.{side}", workers.chunk_lines)
+        for span in split_file(tokenized / f"train.{side}", workers.chunk_lines)
     ]
-    with run_in_order(count_tokens, jobs, workers, beside=vocabulary, title="counting") as done:
+    with run_in_order(count_tokens, jobs, workers, output=vocabulary, title="counting") as done:
         for job, (_, counts) in zip(jobs, done, strict=True):
             [span] = job.spans
             counted[span.path.suffix.removeprefix(".")].update(counts)

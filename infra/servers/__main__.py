@@ -222,11 +222,11 @@ def stop_on_signals() -> None:
     """Let the first signal end this program as an exit does, and ignore further ones."""
 
     def leave(*_: object) -> None:
-        for number in processes.STOPPING:
+        for number in processes.STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         raise SystemExit(0)
 
-    for number in processes.STOPPING:
+    for number in processes.STOP_SIGNALS:
         signal.signal(number, leave)
 
 

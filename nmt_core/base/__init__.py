@@ -1,1 +1,1 @@
-"""The ground that every room stands on: errors, settings, files, seals, randomness, progress."""
+"""Shared foundation of all rooms: errors, settings, files, seals, random numbers, progress."""

@@ -1,4 +1,4 @@
-"""Device, precision and threads of computation, decided here alone."""
+"""Choose the device, precision and threads of all computation."""
 
 import ctypes
 from collections.abc import Iterator
@@ -11,9 +11,10 @@ from torch import Tensor
 from nmt_core.base.errors import ConfigError, NmtError, is_out_of_memory
 
 MALLOPT_TRIM_THRESHOLD, MALLOPT_MMAP_MAX = -1, -4
-"""The option, by its number in ``malloc.h``."""
+"""Numbers of these options of ``mallopt`` in ``malloc.h``."""
 
-MOST_BYTES_KEPT = 2**31 - 1
+TRIM_THRESHOLD_BYTES = 2**31 - 1
+"""Freed memory that the process may keep; the largest value that ``mallopt`` takes."""
 
 
 @dataclass(frozen=True)
@@ -30,26 +31,26 @@ class Compute:
         return torch.autocast(self.device.type, dtype=self.dtype)
 
     def backward(self, loss: Tensor) -> None:
-        """Compute the gradients of a loss, which are the same bits each time.
+        """Compute the gradients of a loss, bitwise reproducibly.
 
-        A warning is not enough on a GPU: there PyTorch's fused attention adds in a fixed order only
-        where operations without a deterministic way are errors.
+        On a GPU, PyTorch's fused attention adds in a fixed order only if nondeterministic
+        operations raise an error; a warning is not enough.
         """
         if self.device.type != "cuda":
             loss.backward()
             return
-        before = torch.get_deterministic_debug_mode()
+        previous_mode = torch.get_deterministic_debug_mode()
         torch.set_deterministic_debug_mode("error")
         try:
             loss.backward()
         finally:
-            torch.set_deterministic_debug_mode(before)
+            torch.set_deterministic_debug_mode(previous_mode)
 
     def seed(self, seed: int) -> None:
-        """Seed what PyTorch draws on this device, and on the processor.
+        """Seed the random numbers of PyTorch on this device and on the CPU.
 
-        ``torch.manual_seed`` notes the seed for devices that are not there, too, each with the
-        stack of calls, which takes as long as an update of a tiny model.
+        On a CPU, ``torch.manual_seed`` would also queue the seed for missing devices, each with a
+        stack trace. This takes as long as an update of a tiny model.
         """
         if self.device.type == "cpu":
             torch.default_generator.manual_seed(seed)
@@ -58,22 +59,22 @@ class Compute:
 
 
 def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: int = 0) -> Compute:
-    """Set threads, memory and determinism for this process, and return where to compute.
+    """Set threads, memory and determinism for this process; return its device and precision.
 
-    The precision is that of matrix products, as torch names it; ``auto`` takes bfloat16 where the
-    hardware multiplies it faster, otherwise float32.
+    ``precision`` is the torch type of matrix products; ``auto`` takes bfloat16 if the hardware
+    multiplies it faster than float32. 0 ``threads`` keep PyTorch's default.
 
     Raises:
-        ConfigError: if the device is not there.
+        ConfigError: if the device is missing.
     """
     torch_device = find_device(device)
     set_threads(threads)
     keep_freed_memory()
-    # as use_deterministic_algorithms, which also imports torch's compiler, for seconds
+    # not use_deterministic_algorithms, which imports torch's compiler for seconds
     torch.set_deterministic_debug_mode("warn")
-    # or what a GPU convolves and recurs in "float32" would have ten bits
+    # otherwise convolutions and RNNs on a GPU compute "float32" with a mantissa of ten bits
     torch.backends.cudnn.allow_tf32 = False
-    # it plans anew for every shape of a batch, which takes ten times as long as the update
+    # cuDNN's attention plans again for every batch shape, ten times as long as the update
     torch.backends.cuda.enable_cudnn_sdp(False)
     # filling new memory with NaN costs time and changes no result
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
@@ -84,10 +85,10 @@ def prepare_compute(device: str = "auto", *, precision: str = "auto", threads: i
 
 
 def find_device(name: str) -> torch.device:
-    """Return the device of that name, as torch names it; ``auto`` takes a GPU if there is one.
+    """Return a torch device by name; ``auto`` takes a GPU if there is one.
 
     Raises:
-        ConfigError: if it is not there.
+        ConfigError: if the device is missing.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -98,38 +99,38 @@ def find_device(name: str) -> torch.device:
 
 
 def probe(device: torch.device) -> torch.device:
-    """Return a device with its number, if it computes: some can be named and do not."""
+    """Return a device with its number; raise a RuntimeError if it cannot compute."""
     torch.zeros((), device=device).item()
     return torch.empty(0, device=device).device
 
 
 def set_threads(count: int | None) -> None:
-    """Set the number of processor threads; None and 0 leave it as it is."""
+    """Set the number of CPU threads; None and 0 keep the current number."""
     if count:
         torch.set_num_threads(count)
 
 
 def keep_freed_memory() -> None:
-    """Make GNU's C library keep freed memory for the next tensors.
+    """Make the GNU C library keep freed memory for the next tensors.
 
-    Otherwise it gives every large tensor back to the system at once, and the next one of that size
-    costs a fault for each page of 4 KiB: a tenth of the time of training on a processor.
+    By default, glibc returns the memory of a large tensor to the system at once. The page faults
+    of the next tensor cost a tenth of the training time on a CPU.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "gnu_get_libc_version"):
         library.mallopt(MALLOPT_MMAP_MAX, 0)
-        library.mallopt(MALLOPT_TRIM_THRESHOLD, MOST_BYTES_KEPT)
+        library.mallopt(MALLOPT_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES)
 
 
 def cpu_has_bfloat16() -> bool:
-    """Tell whether this processor multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
+    """Return whether this CPU multiplies bfloat16 in hardware (AVX512_BF16, AMX or SVE)."""
     capabilities = torch.cpu.get_capabilities()
     return any(capabilities.get(name, False) for name in ("avx512_bf16", "amx_bf16", "arm_bf16"))
 
 
 @contextmanager
-def explain_out_of_memory(where: str, lower: str) -> Iterator[None]:
-    """Report memory that ran out in one sentence: the place, and the setting to lower.
+def explain_out_of_memory(where: str, remedy: str) -> Iterator[None]:
+    """Turn an out-of-memory error in the block into a message with the settings to lower.
 
     Raises:
         NmtError: if memory ran out.
@@ -140,5 +141,5 @@ def explain_out_of_memory(where: str, lower: str) -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise NmtError(
-            f"memory ran out {where}; the last checkpoint is kept: lower {lower}"
+            f"memory ran out {where}; the last checkpoint is kept: lower {remedy}"
         ) from None

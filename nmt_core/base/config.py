@@ -1,8 +1,8 @@
-"""Turn plain mappings (a section of params.yaml) into frozen, typed objects, strictly.
+"""Turn plain mappings, such as a section of params.yaml, into frozen, typed settings.
 
-Each room of the library owns its settings as a subclass of ``Config``; a stage composes them.
-Nothing is coerced, except an int where a float is due, and every unknown, missing or mistyped key
-is named with its place.
+Each room of the library defines its settings as subclasses of ``Config``; a stage composes them.
+Validation is strict: only an int is accepted as a float. Errors name every unknown, missing or
+mistyped key with its place.
 """
 
 import ast
@@ -27,33 +27,33 @@ from nmt_core.base.registry import Registry
 
 
 class Config(BaseModel):
-    """Base of all settings: frozen, strict, and closed to keys it does not know."""
+    """Base class of all settings: frozen, strict, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-BRIEF_CHARACTERS = 200
-"""Maximum length of a wrong value in a message."""
+MAX_VALUE_CHARACTERS = 200
+"""Maximum length of an invalid value in an error message, in characters."""
 
-PARSES, PAUSE_SECONDS = 20, 0.05
-"""Attempts to parse a source while other threads do, and the time between two."""
+PARSE_ATTEMPTS, PAUSE_SECONDS = 20, 0.05
+"""Attempts to parse a source while other threads parse, and the pause between two attempts."""
 
 ConfigT = TypeVar("ConfigT", bound=Config)
 
 
 @dataclass(frozen=True)
 class OpenUnion:
-    """Marks a setting that may be of any kind in a registry: ``Annotated[Corpus, OpenUnion(...)]``.
+    """A tagged union of all kinds in a registry: ``Annotated[Corpus, OpenUnion(...)]``.
 
-    A kind is loaded when settings name it; otherwise it works as pydantic's tagged union.
+    Works like pydantic's tagged union, but loads a kind only when settings name it.
     """
 
     registry: Registry[Any]
     """Types of settings by their tag."""
     tag: str = "kind"
-    """The key of the tag that names the kind of settings."""
+    """The key that names the kind of settings."""
     expand: Callable[[Any], Any] = lambda values: values
-    """Returns the settings that a short form stands for; raises a ValueError if for none."""
+    """Returns the full settings of a short form; raises a ValueError if it is not valid."""
 
     def __get_pydantic_core_schema__(self, base: type[Config], _: object) -> Any:
         """Return pydantic's schema of the setting."""
@@ -72,8 +72,8 @@ class OpenUnion:
     def __get_pydantic_json_schema__(
         self, _: object, handler: Callable[[Any], dict[str, Any]]
     ) -> dict[str, Any]:
-        """Return the JSON schema of the setting: one of its kinds, or a short form of one."""
-        kinds = [self.registry.load(name) for name in self.registry.ours]
+        """Return the JSON schema of the setting: any of its kinds, or a short form."""
+        kinds = [self.registry.load(name) for name in self.registry.builtins]
         union = handler(core_schema.union_schema([k.__pydantic_core_schema__ for k in kinds]))
         if self.expand is not OpenUnion.expand:
             union["anyOf"].append({"type": "string"})
@@ -84,8 +84,8 @@ class OpenUnion:
         """Return the kind that settings name.
 
         Raises:
-            PydanticKnownError: if they name none, or an unknown one.
-            PydanticCustomError: if they are no mapping.
+            PydanticKnownError: if the kind is missing or unknown.
+            PydanticCustomError: if the settings are not a mapping.
         """
         if not isinstance(values, Mapping):
             raise PydanticCustomError("object_type", "Input should be an object")
@@ -94,15 +94,15 @@ class OpenUnion:
             raise PydanticKnownError("union_tag_not_found", context)
         name = str(values[self.tag])
         if name not in self.registry:
-            known = ", ".join(f"'{name}'" for name in self.registry)
-            context |= {"tag": name, "expected_tags": known}
+            expected = ", ".join(f"'{name}'" for name in self.registry)
+            context |= {"tag": name, "expected_tags": expected}
             raise PydanticKnownError("union_tag_invalid", context)
         kind: type[Config] = self.registry.load(name)
         return kind
 
 
 def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT:
-    """Build ``kind`` from ``values``, as YAML or JSON gives them, or paths.
+    """Build settings of a class from values as YAML or JSON have them, or paths.
 
     ``at`` is the dotted place of the values in messages, such as ``"train"``.
 
@@ -113,18 +113,18 @@ def build(kind: type[ConfigT], values: Mapping[str, Any], *, at: str) -> ConfigT
         return TypeAdapter(kind).validate_json(json.dumps(dict(values), default=fspath))
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        places = {each["loc"][:-1] for each in errors}  # with a wrong item, they seem too short
-        first = [e for e in errors if e["type"] != "too_short" or e["loc"] not in places]
-        raise ConfigError("\n".join(_sentence(kind, values, e, at) for e in first)) from None
+        places = {each["loc"][:-1] for each in errors}  # an invalid item also makes a list short
+        causes = [e for e in errors if e["type"] != "too_short" or e["loc"] not in places]
+        raise ConfigError("\n".join(_sentence(kind, values, e, at) for e in causes)) from None
     except TypeError as error:
-        raise ConfigError(f"{at} holds a value that JSON cannot express: {error}") from None
+        raise ConfigError(f"{at} contains a value that is not valid in JSON: {error}") from None
 
 
 @cache
 def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
-    """Return the docstring of each setting, those of base classes included.
+    """Return the docstring of each setting by its name, including those of base classes.
 
-    Pydantic can, but would read the source of every class that any program imports.
+    Pydantic's ``use_attribute_docstrings`` would read the source of every class at import.
     """
     docstrings = {}
     for base in reversed(kind.__mro__):
@@ -142,12 +142,12 @@ def read_docstrings(kind: type[Config]) -> Mapping[str, str]:
 
 
 def parse_source(source: str | bytes) -> ast.Module:
-    """Parse Python, also while other threads do, as Prefect's.
+    """Parse Python source; retry if threads, such as Prefect's, parse at the same time.
 
-    CPython 3.11 counts how deep all threads parse together, and then fails
+    CPython 3.11 adds up the recursion depth of all threads and raises a SystemError
     (python/cpython#106905).
     """
-    for _ in range(PARSES - 1):
+    for _ in range(PARSE_ATTEMPTS - 1):
         with suppress(SystemError):
             return ast.parse(source)
         time.sleep(PAUSE_SECONDS)
@@ -155,15 +155,15 @@ def parse_source(source: str | bytes) -> ast.Module:
 
 
 def shorten(value: object) -> str:
-    """Return a value as a message may repeat it."""
+    """Return the ``repr`` of a value, shortened for an error message."""
     text = repr(value)
-    return text if len(text) <= BRIEF_CHARACTERS else f"{text[:BRIEF_CHARACTERS]}..."
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{text[:MAX_VALUE_CHARACTERS]}..."
 
 
 def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: str) -> str:
     names = _locate(values, problem)
     location = ".".join([at, *names])
-    got, context = problem["input"], problem.get("ctx", {})
+    value, context = problem["input"], problem.get("ctx", {})
     match problem["type"]:
         case "extra_forbidden":
             return f"{location} is not a parameter; {_suggest(kind, values, names)}"
@@ -179,17 +179,17 @@ def _sentence(kind: type[Config], values: Mapping[str, Any], problem: Any, at: s
         case _:
             rule = problem["msg"].removeprefix("Input should be ").removeprefix("a valid ")
             if problem["type"] == "too_short":
-                rule = f"of {context['min_length']} or more"
-            return f"{location} must be {rule}, got {shorten(got)} ({type(got).__name__})"
+                rule = f"of length {context['min_length']} or more"
+            return f"{location} must be {rule}, got {shorten(value)} ({type(value).__name__})"
 
 
 def _locate(values: Any, problem: Any) -> list[str]:
-    """Return the keys on the way to a problem; a location holds the tags of unions, too."""
+    """Return the keys that lead to a problem, without the tags of unions in its location."""
     names = []
-    location = [part for part in problem["loc"] if part != "[key]"]  # a problem of the key itself
+    location = [part for part in problem["loc"] if part != "[key]"]  # the key itself is invalid
     for number, part in enumerate(location, start=1):
-        missing = problem["type"] == "missing" and number == len(location)
-        if isinstance(values, Mapping) and part not in values and not missing:
+        is_missing = problem["type"] == "missing" and number == len(location)
+        if isinstance(values, Mapping) and part not in values and not is_missing:
             continue
         names.append(str(part))
         values = _item(values, part)
@@ -204,7 +204,7 @@ def _item(values: Any, part: str | int) -> Any:
 
 
 def _suggest(kind: type[Config], values: Any, names: list[str]) -> str:
-    """Suggest a setting for the last of some names, of the kinds that the values on the way fit."""
+    """Suggest a setting for the last of ``names``, from the kinds that match the values above."""
     kinds = [kind]
     for name in names[:-1]:
         values = _item(values, name)
@@ -215,7 +215,7 @@ def _suggest(kind: type[Config], values: Any, names: list[str]) -> str:
 
 
 def _fits(kind: type[Config], values: Any) -> bool:
-    """Tell whether values have the tags of a kind, as far as they have any."""
+    """Return whether the tags in values, if any, are those of a kind."""
     return not isinstance(values, Mapping) or all(
         values[name] in get_args(field.annotation)
         for name, field in kind.model_fields.items()
@@ -224,7 +224,7 @@ def _fits(kind: type[Config], values: Any) -> bool:
 
 
 def list_kinds(field: FieldInfo) -> list[type[Config]]:
-    """Return all types that the settings of a field may have, at any depth of its annotation."""
+    """Return all types of settings in the annotation of a field, at any depth."""
     if get_origin(field.annotation) is dict:
         return list_kinds(FieldInfo.from_annotation(get_args(field.annotation)[1]))
     unions = [union for union in field.metadata if isinstance(union, OpenUnion)]

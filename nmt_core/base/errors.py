@@ -1,8 +1,7 @@
-"""Errors that a user can cause and should understand from one sentence.
+"""Errors that a user can cause and can understand from one sentence.
 
-Each message says what is wrong, what was got and what to do. A subclass exists where a caller
-catches it alone. A wrong argument inside the program is a ``ValueError``; what only we can break is
-an ``assert``.
+Each message says what is wrong, where, and what to do. A subclass exists only if a caller catches
+it. A wrong argument inside the program is a ``ValueError``; internal invariants are asserted.
 """
 
 import difflib
@@ -10,23 +9,23 @@ from collections.abc import Iterable
 
 
 class NmtError(Exception):
-    """Base of all errors that are shown to the user without a traceback."""
+    """Base class of all errors that users see without a traceback."""
 
 
 class ConfigError(NmtError):
-    """A setting is unknown, missing or wrong, or requires what is not installed."""
+    """A setting is unknown, missing or invalid, or requires a package that is not installed."""
 
 
 class CorpusError(NmtError):
-    """Text cannot be fetched or trusted: another digest, undecodable, misaligned or empty."""
+    """Text cannot be fetched or used: wrong digest, undecodable, misaligned or empty."""
 
 
 class ServerError(CorpusError):
-    """A file could not be fetched for now: the server or the network failed, again and again."""
+    """A file could not be fetched: the server or the network failed in every attempt."""
 
 
 class DocumentError(NmtError):
-    """A document cannot be read, or is of no kind that is translated."""
+    """A document cannot be read, or its format is not supported."""
 
 
 class BundleError(NmtError):
@@ -34,13 +33,13 @@ class BundleError(NmtError):
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Tell whether memory ran out, on a processor or on a GPU; torch need not be imported."""
+    """Return whether memory ran out, on a CPU or GPU; does not import torch."""
     names = {kind.__name__ for kind in type(error).__mro__}
     return bool({"MemoryError", "OutOfMemoryError"} & names) or "allocate memory" in str(error)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Suggest the closest known names for ``name``."""
-    names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(names)}"
+def suggest(name: str, candidates: Iterable[str]) -> str:
+    """Return advice for an unknown name: the closest candidate, or else all of them."""
+    names = list(candidates)
+    matches = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {matches[0]!r}?" if matches else f"valid here: {', '.join(names)}"

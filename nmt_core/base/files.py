@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and their digests."""
+"""Write files and folders atomically, read them, lock them and compute their digests."""
 
 import errno
 import fcntl
@@ -16,7 +16,7 @@ from typing import Any
 from nmt_core.base.errors import NmtError
 
 READABLE = 0o644
-"""Makes written files readable to all; some libraries restrict them to the user."""
+"""Mode of written files: readable to all users; some libraries restrict them to the owner."""
 
 OLD_SUFFIX = ".old.part"
 """Suffix of an old folder while a new one replaces it."""
@@ -27,13 +27,13 @@ DISK_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG}
 
 @contextmanager
 def whole_file(path: Path, *, mode: int = READABLE) -> Iterator[Path]:
-    """Yield a temporary path beside ``path`` that takes its name when the block ends well.
+    """Write a file atomically: yield a temporary path that replaces ``path`` after the block.
 
-    The bytes reach the disk before the name does, so a crash leaves the old file or the new one.
-    Leftovers of killed processes for the same file are removed first.
+    The bytes are on the disk before the rename, so a crash leaves either the old or the new file.
+    An exception in the block keeps the old file. Leftovers of killed processes are removed first.
 
     Raises:
-        NmtError: if there is no room.
+        NmtError: if the disk is full or read-only.
     """
     with _temporary_sibling(path, folder=False) as part:
         try:
@@ -48,16 +48,15 @@ def whole_file(path: Path, *, mode: int = READABLE) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces ``path`` when the block ends well.
+    """Write a folder atomically: yield an empty folder that replaces ``path`` after the block.
 
-    The old folder is set aside until the new one has its name. A crash between the two leaves both
-    beside ``path``; the next time, the old one gets its name back before anything is written, and
-    leftovers of killed processes for the same folder are removed.
+    The old folder is renamed until the new one has its name. After a crash between these renames,
+    the next call restores the old folder first. It also removes leftovers of killed processes.
 
     Raises:
-        NmtError: if there is no room.
+        NmtError: if the disk is full or read-only.
     """
-    target = path.resolve()  # it has a name and a parent, also if the path is "." or a link
+    target = path.resolve()  # "." and links get a name and a parent
     with _temporary_sibling(target, folder=True) as part:
         part.chmod(0o755)
         try:
@@ -75,15 +74,15 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 def sweep(folder: Path, name: str = ".+") -> None:
-    """Remove temporary files and folders whose processes are gone, such as by SIGKILL.
+    """Remove temporary files and folders of killed processes from a folder.
 
-    A folder that such a process set aside, and did not replace, gets its name back. ``name`` is a
-    regular expression of their final names.
+    A folder that such a process renamed and did not replace gets its name back. ``name`` is a
+    regular expression of the final names.
     """
-    left = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(OLD_SUFFIX)})")
+    leftover = re.compile(rf"\.({name})\.[a-z0-9_]{{8}}(\.part|{re.escape(OLD_SUFFIX)})")
     for part in [*folder.iterdir()]:
-        if match := left.fullmatch(part.name):
-            with suppress(OSError), _locked(part, wait=False):  # else another process uses it
+        if match := leftover.fullmatch(part.name):
+            with suppress(OSError), _locked(part, wait=False):  # skip files in use
                 if match[2] == OLD_SUFFIX:
                     _restore_or_remove(part, folder / match[1])
                 else:
@@ -91,31 +90,31 @@ def sweep(folder: Path, name: str = ".+") -> None:
 
 
 def disk_error(error: Exception, path: Path | None = None) -> NmtError | None:
-    """Return the error of a full or read-only disk in one sentence; None for any other error."""
+    """Return an NmtError for a full or read-only disk; None for any other error."""
     reason, name = None, path or getattr(error, "filename", None) or "a file"
     number = error.errno if isinstance(error, OSError) else None
-    if match := re.search(r"\(os error (\d+)\)", str(error)):  # all that libraries in Rust say
+    if match := re.search(r"\(os error (\d+)\)", str(error)):  # in errors of Rust libraries
         number = int(match[1])
     if number in DISK_ERRNOS:
         reason = os.strerror(number)
-    elif re.search(r"\d requested and \d+ written", str(error)):  # all that NumPy says
+    elif re.search(r"\d requested and \d+ written", str(error)):  # NumPy sets no errno
         reason = str(error)
     if reason is None:
         return None
     return NmtError(
-        f"{name} could not be written ({reason}); make room, or make it writable, and type the "
-        f"same command again"
+        f"{name} could not be written ({reason}); free disk space, or make it writable, and run "
+        f"the same command again"
     )
 
 
 @contextmanager
 def _temporary_sibling(path: Path, *, folder: bool) -> Iterator[Path]:
-    """Yield a new temporary file or folder beside ``path``, locked while this process uses it.
+    """Yield a new temporary file or folder next to ``path``, locked while this process uses it.
 
     Raises:
-        NmtError: if there is no room.
+        NmtError: if the disk is full or read-only.
     """
-    with ExitStack() as held:
+    with ExitStack() as locks:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             sweep(path.parent, re.escape(path.name))
@@ -127,40 +126,40 @@ def _temporary_sibling(path: Path, *, folder: bool) -> Iterator[Path]:
                     handle, name = tempfile.mkstemp(**place, suffix=".part")
                     os.close(handle)
                     part = Path(name)
-                with suppress(OSError):  # a network disk without locks, or it is gone
-                    held.enter_context(_locked(part))
-                if part.exists():  # or another's sweep was faster than our lock
+                with suppress(OSError):  # a network disk without locks, or the file was removed
+                    locks.enter_context(_locked(part))
+                if part.exists():  # otherwise another process removed it before the lock
                     break
             yield part
         except Exception as error:
-            if in_words := disk_error(error, path):
-                raise in_words from None
+            if explained := disk_error(error, path):
+                raise explained from None
             raise
 
 
 @contextmanager
-def _set_aside(path: Path, other: Path) -> Iterator[None]:
-    """Rename the folder at ``path``, if there is one, while the block replaces it."""
-    with ExitStack() as held:
+def _set_aside(path: Path, old_path: Path) -> Iterator[None]:
+    """Rename the folder at ``path``, if any, to ``old_path`` while the block replaces it."""
+    with ExitStack() as cleanup:
         if path.is_dir():
-            with suppress(OSError):  # another process has it, or a network disk has no locks
-                held.enter_context(_locked(path, wait=False))
-            held.callback(_restore_or_remove, other, path)
-            path.rename(other)
+            with suppress(OSError):  # another process locks it, or a network disk has no locks
+                cleanup.enter_context(_locked(path, wait=False))
+            cleanup.callback(_restore_or_remove, old_path, path)
+            path.rename(old_path)
         yield
 
 
-def _restore_or_remove(aside: Path, path: Path) -> None:
-    """Remove the folder set aside for ``path``, or restore it if nothing else has that name."""
+def _restore_or_remove(old_path: Path, path: Path) -> None:
+    """Remove the old folder, or rename it to ``path`` again if ``path`` does not exist."""
     if path.exists():
-        shutil.rmtree(aside, ignore_errors=True)
-    elif aside.exists():
-        aside.rename(path)
+        shutil.rmtree(old_path, ignore_errors=True)
+    elif old_path.exists():
+        old_path.rename(path)
 
 
 @contextmanager
 def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Lock a file or a folder until the block or the process ends.
+    """Lock an existing file or folder until the block or the process ends.
 
     Raises:
         BlockingIOError: if another process has locked it, and ``wait`` is false.
@@ -175,43 +174,43 @@ def _locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of a file, made if need be, until the block or the process ends.
+    """Lock a file, which is created if it is missing, until the block or the process ends.
 
     Raises:
-        BlockingIOError: if another process holds it, and ``wait`` is false.
+        BlockingIOError: if another process has locked it, and ``wait`` is false.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as file:  # to write, as disks of a network want it
+    with path.open("ab") as file:  # network disks only lock files that are open for writing
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8 with the newlines it has."""
+    """Write ``text`` as UTF-8, without changing its newlines."""
     with whole_file(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    r"""Write one line per item, each ended by ``\n``; the items hold no line ends of their own."""
+    r"""Write one line per item, terminated by ``\n``; the items must not contain newlines."""
     with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.writelines(f"{line}\n" for line in lines)
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    r"""Yield the lines of a file that this program wrote, split at ``\n`` alone."""
+    r"""Yield the lines of a file that this program wrote, split only at ``\n``."""
     with path.open(encoding="utf-8", newline="\n") as file:
         for line in file:
             yield line.removesuffix("\n")
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write ``value`` as JSON that a person can read and two runs write alike."""
+    """Write ``value`` as indented, reproducible JSON."""
     write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file."""
+    """Return the content of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -222,7 +221,7 @@ def sha256(path: Path) -> str:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or the list of names in a folder, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""Stop by a signal, or with the parent process."""
+"""Stop at a signal, or when the parent process ends."""
 
 import ctypes
 import os
@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals after which training saves and ends; the last comes when its terminal is closed."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals after which training saves and ends; a closed terminal sends SIGHUP."""
 
 SAME_CTRL_C_SECONDS = 1.0
-"""Time in which a second Ctrl-C counts as the first: programs pass on what a terminal sends."""
+"""Seconds in which a second SIGINT is a duplicate: parent programs forward that of a terminal."""
 
 
 @contextmanager
 def catch_stop_signals() -> Iterator[Callable[[], int]]:
-    """Remember the first signal to stop; what is yielded returns its number, or 0 without one.
+    """Record the first stop signal; yield a function that returns its number, or 0 before it.
 
-    What this process was told to ignore, as by nohup, it still ignores.
+    Signals that this process ignores, such as by nohup, stay ignored.
     """
     stopped_by, since = 0, 0.0
 
@@ -31,12 +31,12 @@ def catch_stop_signals() -> Iterator[Callable[[], int]]:
         elif number == signal.SIGINT and time.monotonic() > since + SAME_CTRL_C_SECONDS:
             raise KeyboardInterrupt
 
-    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, remember) for number in heard}
+    caught = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, remember) for number in caught}
     try:
         yield lambda: stopped_by
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
@@ -44,7 +44,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(parent: int | None = None, *, by: signal.Signals = signal.SIGTERM) -> None:
-    """Send this process a signal when its parent ends (on Linux); at once, if it has ended."""
+    """Send this process a signal when its parent ends (on Linux), or now if it has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, by)
     if parent is not None and os.getppid() != parent:
@@ -52,11 +52,11 @@ def end_with_parent(parent: int | None = None, *, by: signal.Signals = signal.SI
 
 
 @contextmanager
-def bare_beginnings() -> Iterator[None]:
-    """Start processes without importing the running program, and deaf to Ctrl-C.
+def isolated_process_start() -> Iterator[None]:
+    """Start child processes that do not import ``__main__`` and ignore Ctrl-C.
 
-    They would import the running program, and with it torch, which takes seconds; and each would
-    report an interrupt that this process reports.
+    Importing ``__main__`` would import torch, which takes seconds. Without the blocked signal, each
+    child would report the interrupt that this process reports.
     """
     main = sys.modules["__main__"]
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])

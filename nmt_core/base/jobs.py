@@ -1,8 +1,8 @@
-r"""Share work on long texts among processes of this machine, or of a Dask cluster.
+r"""Process long texts in parallel, on this machine or on a Dask cluster.
 
-Work is a function and many jobs, each some lines of a file. Results come back in the order of the
-jobs, so they do not depend on the workers. A job may be done twice if a worker is lost: each
-attempt has a folder of its own to write to. Files are cut after ``\n`` alone.
+A function processes jobs, each of which consists of some lines of a file. Results are returned in
+the order of the jobs, so they do not depend on the workers. If a worker is lost, its job runs
+again; each attempt writes to its own folder. Files are split only after ``\n``.
 """
 
 import hashlib
@@ -34,17 +34,17 @@ from rich.console import Console
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
-from nmt_core.base.interrupt import bare_beginnings, end_with_parent
-from nmt_core.base.packages import require
+from nmt_core.base.interrupt import end_with_parent, isolated_process_start
+from nmt_core.base.packages import import_optional
 from nmt_core.base.progress import bytes_bar
 
 BLOCK_BYTES = 1 << 20
 
-BYTES_WORTH_A_PROCESS = 4_000_000
-"""Text on which a process spends about twice the time that it takes to start."""
+MIN_BYTES_PER_PROCESS = 4_000_000
+"""Text that takes a process about twice as long as its start, in bytes."""
 
 JOBS_PER_PROCESS = 4
-"""Jobs per process that are submitted: no process waits for work, and few results wait."""
+"""Submitted jobs per process: enough that no process is idle, and few results are stored."""
 
 CONNECT_SECONDS = 15
 """Seconds to wait for a scheduler to answer."""
@@ -52,48 +52,49 @@ CONNECT_SECONDS = 15
 WORKER_SECONDS = 60
 """Seconds to wait for the first worker."""
 
-DECIDING = ("numpy", "sentencepiece", "spacy")
-"""Packages whose version may decide the bytes of a result."""
+RESULT_PACKAGES = ("numpy", "sentencepiece", "spacy")
+"""Packages whose version may change the bytes of a result."""
 
-_ALONE = Lock()
+_JOB_LOCK = Lock()
 
-logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # a lost scheduler is an error
+logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # run_on_cluster raises an error
 
 
 def _check_scheduler(address: str) -> str:
-    if not re.fullmatch(r"(tcp|tls)://[^\s/@]+:\d+", address):  # may hold a password: not repeated
+    if not re.fullmatch(r"(tcp|tls)://[^\s/@]+:\d+", address):  # not quoted: may contain a password
         raise ValueError("must be like tcp://10.0.0.5:8786 or tls://..., without a user name")
     return address
 
 
 class WorkersConfig(Config):
-    """Workers of the data stages; no result depends on them, and no stage runs again for them."""
+    """Workers of the data stages; changes neither alter results nor rerun stages."""
 
     processes: int = Field(0, ge=0, le=4096)
-    """Processes on this machine; 0 takes as many as the text is worth, up to one per core."""
+    """Processes on this machine; 0 chooses by the size of the text, at most one per core."""
     dask: Annotated[str, AfterValidator(_check_scheduler)] | None = None
-    """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers do the work instead;
-    null stays on this machine. They run the same code and versions, and see the project's folder at
-    the same path. Who reaches a scheduler can run anything there: keep it in a private network."""
+    """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers run the jobs; null
+    runs them on this machine. Workers need the same code and versions, and the project's folder at
+    the same path. Anyone who reaches a scheduler can run any code: keep it in a private network."""
 
     chunk_lines: int = Field(20_000, ge=1, le=100_000_000)
-    """Lines that a process takes at a time: what is done again where a worker is lost, and what an
-    interrupt waits for."""
+    """Lines of a job. A job runs again if its worker is lost, and an interrupt waits for its
+    end."""
 
 
 @dataclass(frozen=True)
 class LineSpan:
-    """Successive lines of a file."""
+    """Consecutive lines of a file."""
 
     path: Path
-    """Absolute, since another process may stand elsewhere."""
+    """Absolute path, because another process may have another working directory."""
     begin: int
-    """Bytes before its first line."""
+    """Offset of the first line, in bytes."""
     end: int
-    """Bytes up to the end of its last line, the line end included."""
+    """Offset of the end of the last line with its newline, in bytes."""
     first: int
-    """Number of its first line in the file, counted from 1."""
+    """Number of the first line in the file, from 1."""
     lines: int
+    """Number of lines."""
 
     def __str__(self) -> str:
         return f"{self.path} lines {self.first} to {self.first + self.lines - 1}"
@@ -104,22 +105,22 @@ class LineSpan:
         return self.end - self.begin
 
     def read(self) -> Iterator[str]:
-        r"""Yield the lines, which are UTF-8, without their ``\n``."""
-        with self.opened() as readline:
+        r"""Yield the lines, decoded as UTF-8, without their ``\n``."""
+        with self.open_lines() as readline:
             while line := readline(self.size):
                 yield line.decode().removesuffix("\n")
 
     @contextmanager
-    def opened(self) -> Iterator[Callable[[int], bytes]]:
-        """Yield a function that reads the next line, or a number of its bytes; empty at the end."""
-        left = self.size
+    def open_lines(self) -> Iterator[Callable[[int], bytes]]:
+        """Yield a function like ``readline`` of a file: takes a maximum size, empty at the end."""
+        remaining = self.size
 
-        def readline(at_most: int) -> bytes:
-            nonlocal left
-            line = file.readline(min(at_most, left))
-            if left and not line:
-                raise EOFError(f"{self} are no longer there; was the file written to?")
-            left -= len(line)
+        def readline(max_bytes: int) -> bytes:
+            nonlocal remaining
+            line = file.readline(min(max_bytes, remaining))
+            if remaining and not line:
+                raise EOFError(f"{self} are missing: the file was shortened; run again")
+            remaining -= len(line)
             return line
 
         with self.path.open("rb") as file:
@@ -127,8 +128,8 @@ class LineSpan:
             yield readline
 
 
-def cut(path: Path, lines: int) -> list[LineSpan]:
-    r"""Cut a file into spans of a number of lines; the last may have fewer, and lack its ``\n``."""
+def split_file(path: Path, lines: int) -> list[LineSpan]:
+    r"""Return spans of ``lines`` lines; the last may have fewer, and no ``\n`` at its end."""
     path = path.absolute()
     spans: list[LineSpan] = []
     begin = counted = offset = 0
@@ -142,20 +143,20 @@ def cut(path: Path, lines: int) -> list[LineSpan]:
             offset += len(block)
             is_open = not block.endswith(b"\n")
     if begin < offset:
-        rest = counted - len(spans) * lines + is_open
-        spans.append(LineSpan(path, begin, offset, len(spans) * lines + 1, rest))
+        remaining = counted - len(spans) * lines + is_open
+        spans.append(LineSpan(path, begin, offset, len(spans) * lines + 1, remaining))
     return spans
 
 
-def append(part: Path, to: Path) -> None:
-    """Append the content of ``part`` to a file."""
+def append_file(part: Path, to: Path) -> None:
+    """Append the content of the file ``part`` to the file ``to``."""
     with part.open("rb") as source, to.open("ab") as target:
         shutil.copyfileobj(source, target, BLOCK_BYTES)
 
 
 @dataclass(frozen=True)
 class Job:
-    """Work of a process at a time: the same lines of one file or of several."""
+    """The unit of work of a process: the same lines of one or several files."""
 
     spans: tuple[LineSpan, ...]
 
@@ -180,22 +181,21 @@ def run_in_order(
     jobs: Sequence[SomeJob],
     workers: WorkersConfig,
     *,
-    beside: Path,
+    output: Path,
     title: str,
 ) -> Iterator[Iterator[tuple[Path, ResultT]]]:
-    """Yield the folder and the result of each job, in the order of ``jobs``.
+    """Yield an iterator over the folder and the result of each job, in the order of ``jobs``.
 
     A folder is removed when the next one is requested. All work has ended at the end of the block.
-    The function does one job and writes large results into its own empty folder, which lies
-    ``beside`` the final file or folder. It is part of a module of the library, and depends on
-    nothing but the job.
+    The function is at module level, depends only on its job, and writes large results into the
+    empty folder it receives. These temporary folders are next to ``output``, the final result.
 
     Raises:
         NmtError: if a process is killed, or the cluster cannot be used.
     """
-    beside = beside.absolute()
-    beside.parent.mkdir(parents=True, exist_ok=True)
-    scratch = tempfile.mkdtemp(dir=beside.parent, prefix=f".{beside.name}.", suffix=".scratch")
+    output = output.absolute()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    scratch = tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".scratch")
     try:
         work = partial(_attempt, function, Path(scratch))
         processes = count_processes(jobs, workers)
@@ -205,24 +205,24 @@ def run_in_order(
             results = _run_in_processes(work, jobs, processes)
         else:
             results = (work(job) for job in jobs)
-        with closing(results), closing(_shown(results, jobs, title)) as shown:
-            yield shown
+        with closing(results), closing(_report_progress(results, jobs, title)) as reported:
+            yield reported
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
 def load_cached(load: Callable[[Path], Loaded], path: Path) -> Loaded:
-    """Load a file or folder, and keep the result for the next job while its bytes are the same.
+    """Load a file or folder; return the cached result if its bytes have not changed.
 
-    A process of a cluster outlives many runs, which write to the same paths.
+    Workers of a cluster serve many runs, which write to the same paths.
     """
-    parts = sorted(path.iterdir()) if path.is_dir() else [path]
-    loaded: Loaded = _loaded(load, path, *map(files.sha256, parts))
+    contents = sorted(path.iterdir()) if path.is_dir() else [path]
+    loaded: Loaded = _load_version(load, path, *map(files.sha256, contents))
     return loaded
 
 
 @lru_cache(maxsize=2)  # one per language
-def _loaded(load: Callable[[Path], Any], path: Path, *_: str) -> Any:
+def _load_version(load: Callable[[Path], Any], path: Path, *_digests: str) -> Any:
     return load(path)
 
 
@@ -233,10 +233,10 @@ def _attempt(
     return folder, function(job, folder)
 
 
-def _shown(
+def _report_progress(
     results: Iterator[tuple[Path, ResultT]], jobs: Sequence[SomeJob], title: str
 ) -> Generator[tuple[Path, ResultT], None, None]:
-    """Pass results on with a progress bar, and name the place where one fails."""
+    """Yield results with a progress bar; add the failing job to an error as a note."""
     with bytes_bar(Console(stderr=True)) as progress:
         task = progress.add_task(title, total=sum(job.size for job in jobs))
         for job in jobs:
@@ -251,36 +251,36 @@ def _shown(
 
 
 def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
-    """Return the number of processes on this machine that share jobs; 0 or 1 for this one."""
+    """Return the number of processes to start on this machine; 0 or 1 uses the current process."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    worth = min(cores, sum(job.size for job in jobs) // BYTES_WORTH_A_PROCESS)
-    return min(len(jobs), workers.processes or worth)
+    useful = min(cores, sum(job.size for job in jobs) // MIN_BYTES_PER_PROCESS)
+    return min(len(jobs), workers.processes or useful)
 
 
 def submit_ahead(
-    submit: Callable[[JobT], Callable[[], ResultT]], jobs: Iterable[JobT], at_most: int
+    submit: Callable[[JobT], Callable[[], ResultT]], jobs: Iterable[JobT], limit: int
 ) -> Iterator[ResultT]:
-    """Yield the results of all jobs in order, with ``at_most`` submitted and not yet yielded.
+    """Yield the results of all jobs in order, with at most ``limit`` jobs submitted ahead.
 
-    ``submit`` begins a job, and returns a function that waits for its result.
+    ``submit`` starts a job and returns a function that waits for its result.
     """
-    waiting: deque[Callable[[], ResultT]] = deque()
+    pending: deque[Callable[[], ResultT]] = deque()
     for job in jobs:
-        if len(waiting) == at_most:
-            yield waiting.popleft()()
-        waiting.append(submit(job))
-    while waiting:
-        yield waiting.popleft()()
+        if len(pending) == limit:
+            yield pending.popleft()()
+        pending.append(submit(job))
+    while pending:
+        yield pending.popleft()()
 
 
 def _run_in_processes(
     work: Callable[[SomeJob], tuple[Path, ResultT]], jobs: Sequence[SomeJob], processes: int
 ) -> Generator[tuple[Path, ResultT], None, None]:
-    """Yield the results of all jobs in order; leaving early waits for the jobs under way."""
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _begin, (os.getpid(),))
+    """Yield the results of all jobs in order; closing early waits for the running jobs."""
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _init_process, (os.getpid(),))
 
     def submit(job: SomeJob) -> Callable[[], tuple[Path, ResultT]]:
-        with bare_beginnings():
+        with isolated_process_start():
             return pool.submit(work, job).result
 
     try:
@@ -294,8 +294,8 @@ def _run_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _begin(parent: int) -> None:
-    """Prepare a process, which does not import torch: spaCy would, for nothing."""
+def _init_process(parent: int) -> None:
+    """Prepare a process; prevent the import of torch, which spaCy would import in vain."""
     end_with_parent(parent)
     sys.modules["torch"] = None  # type: ignore[assignment]
 
@@ -303,46 +303,46 @@ def _begin(parent: int) -> None:
 def run_on_cluster(
     work: Callable[[JobT], ResultT], jobs: Sequence[JobT], address: str
 ) -> Generator[ResultT, None, None]:
-    """Yield the results of all jobs in order; the job of a lost worker goes to another.
+    """Yield the results of all jobs in order; Dask reruns the job of a lost worker.
 
     Raises:
         NmtError: if the cluster does not work, or its workers run other code.
     """
-    dask = require("distributed", "no job can run on workers.dask", NmtError)
-    there = partial(_at_worker, identify_code(), work)
+    dask = import_optional("distributed", "no job can run on workers.dask", NmtError)
+    remote_work = partial(_run_on_worker, identify_code(), work)
     try:
         with dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            for future in client.map(there, jobs, pure=False):  # the same job may come twice
+            for future in client.map(remote_work, jobs, pure=False):  # jobs may repeat
                 yield future.result()
     except (dask.KilledWorker, OSError, TimeoutError, CancelledError) as error:
         raise NmtError(
-            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); see "
-            f"the logs of its scheduler and workers, which must see {Path.cwd()} at this "
-            f"path, or set workers.dask to null"
+            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); check "
+            f"the logs of its scheduler and workers, which must be able to read {Path.cwd()}, or "
+            f"set workers.dask to null"
         ) from None
 
 
 @cache
 def identify_code() -> str:
-    """Identify the code and the versions that decide the bytes of results.
+    """Return the digest of the library and the versions that may change the bytes of results.
 
-    It is computed once: a process keeps its code when files change.
+    Cached, because a process keeps its code when files change.
     """
     library, code = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(library.rglob("*.py")):
         code.update(f"{path.relative_to(library)}\0".encode() + path.read_bytes() + b"\0")
-    packages = [f"{name} {version(name)}" for name in DECIDING]
-    own = f"code {code.hexdigest()[:8]}, Python {platform.python_version()}"
-    return ", ".join([own, *packages])
+    packages = [f"{name} {version(name)}" for name in RESULT_PACKAGES]
+    program = f"code {code.hexdigest()[:8]}, Python {platform.python_version()}"
+    return ", ".join([program, *packages])
 
 
-def _at_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
-    """Do one job at a time, even if the worker has threads: a tokenizer serves one at a time."""
+def _run_on_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
+    """Run a job, one at a time even if the worker has threads: tokenizers are not thread-safe."""
     if identify_code() != expected:
         raise NmtError(
             f"the Dask worker on {socket.gethostname()} runs other code than this program "
-            f"({identify_code()}; here {expected}); make them the same and start the worker again"
+            f"({identify_code()}; here {expected}); make them equal and restart the worker"
         )
-    with _ALONE:
+    with _JOB_LOCK:
         return work(job)

@@ -1,4 +1,4 @@
-"""The two languages of a translation, as a person sets them."""
+"""Settings of the source and target language."""
 
 import re
 from typing import Annotated
@@ -16,7 +16,7 @@ def _language_code(code: str) -> str:
 
 
 def spell_with_underscores(code: str) -> str:
-    """Return a code as OPUS spells it, whose names join two by a hyphen: pt_BR."""
+    """Return a code as OPUS spells it: pt_BR. OPUS joins two codes with a hyphen."""
     return code.replace("-", "_")
 
 
@@ -24,7 +24,7 @@ LanguageCode = Annotated[str, AfterValidator(_language_code)]
 
 
 class Languages(Config):
-    """The languages of the two sides."""
+    """The source and target language."""
 
     source: LanguageCode
     """Code of the language to translate from, such as de."""
@@ -34,21 +34,21 @@ class Languages(Config):
 
     @property
     def codes(self) -> tuple[str, str]:
-        """The source's code and the target's."""
+        """The codes of source and target."""
         return self.source, self.target
 
 
 def read_languages(pair: str) -> Languages:
-    """Return the languages that ``de-en``, ``pt-BR-en`` or ``zh-Hant pt-BR`` names.
+    """Return the languages of a pair such as ``de-en``, ``pt-BR-en`` or ``zh-Hant pt-BR``.
 
     Raises:
-        ConfigError: if it does not name two.
+        ConfigError: if the text does not name two languages.
     """
-    joint = " " if " " in pair.strip() else "-"
-    parts = pair.strip().split(joint)
+    separator = " " if " " in pair.strip() else "-"
+    parts = pair.strip().split(separator)
     for end in range(1, len(parts)):
         try:
-            return Languages(source=joint.join(parts[:end]), target=joint.join(parts[end:]))
+            return Languages(source=separator.join(parts[:end]), target=separator.join(parts[end:]))
         except ValidationError:
             continue
-    raise ConfigError(f"languages are written as in de-en or pt-BR-en, got {pair!r}")
+    raise ConfigError(f"{pair!r} is not a pair of languages; write it like de-en or pt-BR-en")

@@ -1,4 +1,4 @@
-"""Installed packages, and the commands that install missing ones."""
+"""Find installed packages, and the commands that install missing ones."""
 
 import json
 import os
@@ -18,40 +18,40 @@ DISTRIBUTION = "nmt-pipeline"
 
 
 def is_installed(module: str) -> bool:
-    """Tell whether a module of another project is installed, without importing it."""
+    """Return whether a third-party module is installed, without importing it."""
     return find_spec(module) is not None
 
 
-def require(module: str, purpose: str, error: type[NmtError]) -> Any:
-    """Import a module of another project; ``purpose`` says what is impossible without it.
+def import_optional(module: str, consequence: str, error: type[NmtError]) -> Any:
+    """Return a third-party module; ``consequence`` says what is impossible without it.
 
     Raises:
-        NmtError: with the command that installs it, if it is missing.
+        NmtError: if the module is missing, with the command that installs it.
     """
     try:
         return import_module(module)
     except ImportError:
         package = module.partition(".")[0]
         raise error(
-            f"{purpose} without {package}, which is not installed; run: "
-            f"{advise_installing(package)}"
+            f"{consequence} without {package}, which is not installed; run: "
+            f"{format_install_command(package)}"
         ) from None
 
 
-def advise_installing(module: str) -> str:
-    """Return the command that installs a module of another project, such as ``uvicorn``."""
+def format_install_command(module: str) -> str:
+    """Return the command that installs a third-party module, such as ``uvicorn``."""
     return f"{name_program('pip')} install '{_find_origin()}[{_find_extra(module)}]'"
 
 
 def name_program(name: str) -> str:
-    """Return a program of this environment as a person types it here: ``.venv/bin/dvc``."""
+    """Return the shortest path to run a program of this environment, such as ``.venv/bin/dvc``."""
     if sys.prefix in (sys.base_prefix, os.environ.get("VIRTUAL_ENV")):
         return name
     return _shorten(Path(sys.prefix, "bin", name))
 
 
 def read_version() -> str | None:
-    """Return the version of this project, or None where it is not installed."""
+    """Return the version of this project, or None if it is not installed."""
     from importlib import metadata  # slow, and seldom needed
 
     try:
@@ -61,17 +61,17 @@ def read_version() -> str | None:
 
 
 def _shorten(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    cwd = Path.cwd()
+    return str(path.relative_to(cwd) if path.is_relative_to(cwd) else path)
 
 
 def _find_origin() -> str:
-    """Return where this project was installed from: a folder or file, or the name in an index."""
+    """Return the origin of this installation for pip: a folder, file, URL or package name."""
     from importlib import metadata  # slow, and seldom needed
 
     try:
         origin = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
-    except metadata.PackageNotFoundError:  # the code lies in a folder, as in an image
+    except metadata.PackageNotFoundError:  # not installed: only the folder exists, as in an image
         return _shorten(Path(__file__).parents[2])
     if origin is None:
         return DISTRIBUTION
@@ -81,11 +81,11 @@ def _find_origin() -> str:
 
 
 def _find_extra(module: str) -> str:
-    """Return the first extra that asks for a module; ``train`` if none does."""
+    """Return the first extra of this project that requires a module, or else ``train``."""
     from importlib import metadata  # slow, and seldom needed
 
     requirements: list[str] = []
-    with suppress(metadata.PackageNotFoundError):  # the code lies in a folder, as in an image
+    with suppress(metadata.PackageNotFoundError):  # not installed: only the folder exists
         requirements = metadata.requires(DISTRIBUTION) or []
     pattern = rf"(?i){module.replace('_', '-')}\b.*extra == .([\w-]+)"  # markdown-it[-py]
     extras = (match[1] for line in requirements if (match := re.match(pattern, line)))

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar for files, plain lines and records of a training."""
+"""Show the progress of long work: bars for files, and lines and metrics of training."""
 
 import sys
 import time
@@ -21,8 +21,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
-QUIET_SECONDS = 15.0
-"""Time between two lines."""
+LINE_INTERVAL_SECONDS = 15.0
+"""Minimum time between two lines."""
 
 PROGRESS_COLUMNS = {
     "step": "step {:>7,}",
@@ -32,11 +32,11 @@ PROGRESS_COLUMNS = {
     "validation_perplexity": "perplexity {:.2f}",
     "validation_token_accuracy": "token accuracy {:.1f} %",
 }
-"""Formats of the numbers of a validation."""
+"""Formats of the numbers of a validation, by name."""
 
 
 def bytes_bar(console: Console) -> Progress:
-    """Return a bar with speed and time left; it shows nothing unless on a terminal."""
+    """Return a bar with speed and remaining time; it is hidden if stderr is not a terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -49,32 +49,32 @@ def bytes_bar(console: Console) -> Progress:
 
 
 def line_counter() -> Progress:
-    """Return a bar that counts lines whose total is unknown."""
+    """Return a counter of lines with a spinner, for an unknown total."""
     columns = (SpinnerColumn(), TextColumn("{task.completed:.0f} lines"), TimeElapsedColumn())
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class Tracker:
-    """Records the numbers and files of a run; this one forgets them.
+    """Interface to experiment tracking; this base class records nothing.
 
-    No method of a subclass may fail or wait long. The library knows no tracking product.
+    Methods of subclasses must not raise errors or block. The library imports no tracking product.
     """
 
     def params(self, values: Mapping[str, object]) -> None:
-        """Record settings, flat, by dotted name."""
+        """Record settings by dotted name."""
 
     def metrics(self, values: Mapping[str, float], *, step: int) -> None:
         """Record numbers measured at an optimizer step."""
 
     def artifact(self, path: Path, *, under: str = "") -> None:
-        """Record a file or a folder as it is now, ``under`` the name of a folder if any."""
+        """Record the current content of a file or folder, in the artifact folder ``under``."""
 
 
 class TrainingDisplay:
-    """Prints the losses of a training, its speed and the time left, as lines.
+    """Prints the loss, speed and remaining time of training as lines.
 
-    ``done`` returns the share of the training that is done, from 0 to 1, after some ``steps``,
-    ``tokens`` and ``seconds``. Scores of a validation have labels by their names.
+    ``done`` returns the completed fraction of training, from 0 to 1, for ``steps``, ``tokens`` and
+    ``seconds``. ``scores`` are labels for the scores of a validation, by name.
     """
 
     def __init__(
@@ -89,58 +89,56 @@ class TrainingDisplay:
             name: f"{label} {{:.1f}}" for name, label in (scores or {}).items()
         }
         self.console = console or Console(
-            file=cast("IO[str]", _Audience(sys.stderr)), highlight=False
+            file=cast("IO[str]", _FailsafeStream(sys.stderr)), highlight=False
         )
         self._last: tuple[float, int, float] | None = None
-        """Time, tokens and share done of the last line; of a resumed training, of its begin."""
+        """Time, tokens and completed fraction at the last line, or at the first step."""
 
     def step(
         self, *, step: int, tokens: int, seconds: float, loss: float, learning_rate: float
     ) -> None:
-        """Print a point of the training curve, if the last one was printed a while ago.
+        """Print a line, at most every ``LINE_INTERVAL_SECONDS``.
 
-        The loss is in nats per target token, the time that spent in updates.
+        The loss is in nats per target token; ``seconds`` are the time spent in updates.
         """
         now, done = time.monotonic(), self._done(steps=step, tokens=tokens, seconds=seconds)
-        then, tokens_then, done_then = self._last or (now, tokens, done)
-        if self._last is not None and (now - then < QUIET_SECONDS or done == done_then):
+        last_time, last_tokens, last_done = self._last or (now, tokens, done)
+        elapsed = now - last_time
+        if self._last is not None and (elapsed < LINE_INTERVAL_SECONDS or done == last_done):
             return
         self._last = now, tokens, done
-        if now == then:
+        if not elapsed:
             return
-        speed = (tokens - tokens_then) / (now - then)
-        left = (now - then) / (done - done_then) * (1 - done)
+        speed = (tokens - last_tokens) / elapsed
+        remaining = elapsed / (done - last_done) * (1 - done)
         self.console.print(
             f"step {step:,}, {done:.0%} done, loss {loss:.3f}, rate {learning_rate:.2e}, "
-            f"{speed:,.0f} tokens/s, {format_duration(left)} left",
+            f"{speed:,.0f} tokens/s, {format_duration(remaining)} left",
             soft_wrap=True,
         )
 
     def validation(self, point: Mapping[str, float], *, best: bool) -> None:
-        """Show the losses and scores of a validation."""
-        written = self._columns
-        columns = [written[name].format(value) for name, value in point.items() if name in written]
+        """Print the losses and scores of a validation, by name."""
+        formats = self._columns
+        columns = [formats[name].format(value) for name, value in point.items() if name in formats]
         mark = ["[green]best so far[/green]"] if best else []
         self.console.print("  ".join([*columns, *mark]), soft_wrap=True)
 
     def note(self, sentence: str) -> None:
-        """Show something worth knowing."""
+        """Print a notice."""
         self.console.print(Text(sentence, style="yellow"), soft_wrap=True)
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time as hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
+    """Return a duration as hours:minutes:seconds."""
+    minutes, full_seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{full_seconds:02d}"
 
 
 @dataclass
-class _Audience:
-    """A stream that ignores writes once it is closed, as when its terminal is.
-
-    Training goes on, and saves its results.
-    """
+class _FailsafeStream:
+    """A stream that ignores errors, so that training continues after its terminal is closed."""
 
     stream: IO[str]
 

@@ -1,7 +1,7 @@
-"""Random draws by name, and intervals and tails of counts.
+"""Random numbers by name, and confidence intervals and tests of counts.
 
-Every draw is a function of a seed, a purpose and a count, so a resumed run and an uninterrupted one
-see the same numbers, and the number of workers changes none of them.
+Every draw is a function of a seed, a purpose and a count. So a resumed run draws the same numbers
+as an uninterrupted one, with any number of workers.
 """
 
 import hashlib
@@ -23,25 +23,25 @@ def make_generator(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def draw_line_numbers(total: int, count: int, seed: int) -> list[int]:
-    """Draw distinct line numbers, in ascending order."""
+    """Draw ``count`` distinct numbers below ``total``; return them in ascending order."""
     return sorted(make_generator(seed, "examples").permutation(total)[:count].tolist())
 
 
-FEWEST_SENTENCES = 200
-"""Sentences of a test set; fewer hardly tell two models apart."""
+MIN_TEST_SENTENCES = 200
+"""Minimum size of a test set; with fewer sentences, two models can hardly be distinguished."""
 
 
 def find_share_interval(count: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the bounds of the share that ``count`` of ``total`` is seen of (Wilson 1927)."""
+    """Return the confidence interval of the proportion ``count / total`` (Wilson 1927)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, scale = count / total, 1 + z * z / total
-    middle = (share + z * z / (2 * total)) / scale
-    half = z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2) / scale
-    return (middle - half if count else 0.0, middle + half if count < total else 1.0)
+    center = (share + z * z / (2 * total)) / scale
+    margin = z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2) / scale
+    return (center - margin if count else 0.0, center + margin if count < total else 1.0)
 
 
-def find_tail(heads: int, tosses: int) -> float:
-    """Return how likely a fair coin shows so many heads or more."""
+def find_binomial_tail(heads: int, tosses: int) -> float:
+    """Return the probability that a fair coin shows at least ``heads`` heads."""
     from scipy import special  # takes a tenth of a second
 
     return float(special.bdtrc(heads - 1, tosses, 0.5)) if heads else 1.0

@@ -1,8 +1,8 @@
 r"""Read the bytes and lines of text files, plain or compressed, and decode them as UTF-8.
 
-Read are .gz, .bz2, .xz, .zst, and a .zip with one file. Bytes are split at ``\n`` alone, because a
-reader that also splits at U+2028 or U+0085 shifts every pair after it. Lines and unpacked files
-have a maximum size, and nothing is written under a name that an archive gives.
+Supports .gz, .bz2, .xz, .zst, and a .zip with one file. Lines are split only at ``\n``, because a
+reader that also splits at U+2028 or U+0085 shifts all later pairs. Lines and unpacked files have
+a maximum size. File names in archives never become paths.
 """
 
 import bz2
@@ -22,29 +22,29 @@ from typing import IO, Any, BinaryIO
 from typing_extensions import Buffer
 
 from nmt_core.base.errors import CorpusError, NmtError
-from nmt_core.base.packages import advise_installing
+from nmt_core.base.packages import format_install_command
 
 MAX_LINE_BYTES = 100_000
-"""A longer line is no sentence; it is never held in memory as a whole."""
+"""Maximum length of a line, in bytes; longer lines are never held in memory."""
 
-COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
-"""Endings of the names of files that are read as what is compressed in them."""
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
+"""Suffixes of compressed files."""
 
-FREE_BYTES = 1 << 28
-"""Bytes that any file may unpack to."""
+MIN_UNPACKED_LIMIT = 1 << 28
+"""Bytes that any file may unpack to, regardless of its size."""
 
-MOST_RATIO = 200
-"""Unpacked bytes for a byte of a larger file; text has less than 20, markup less than 100."""
+MAX_COMPRESSION_RATIO = 200
+"""Maximum unpacked bytes per compressed byte; text has less than 20, markup less than 100."""
 
-ABOUT = ("readme", "license", "licence", "copying", ".")
-"""Beginnings of the names of files, in a .zip, that are about the others."""
+README_PREFIXES = ("readme", "license", "licence", "copying", ".")
+"""First letters of files in a .zip that describe the others, in lower case."""
 
 
 class _DamagedError(Exception):
     """Compressed bytes cannot be unpacked."""
 
 
-DAMAGES = (
+DAMAGE_ERRORS = (
     *(EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
     *(NotImplementedError, _DamagedError),
 )
@@ -52,17 +52,17 @@ DAMAGES = (
 
 
 def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[bytes | None]:
-    r"""Yield the lines of a file without their ``\n``; None for one too long.
+    r"""Yield the lines of a file without their ``\n``; None for a line that is too long.
 
     Raises:
         CorpusError: if the file cannot be opened or is damaged.
     """
     with explain_damage(path), open_raw(path) as file:
-        yield from bound_lines(file.readline, max_line_bytes)
+        yield from read_bounded_lines(file.readline, max_line_bytes)
 
 
-def bound_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
-    r"""Yield lines without their ``\n``; None for one that is too long."""
+def read_bounded_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
+    r"""Yield lines without their ``\n``; None for a line that is too long."""
     while line := readline(max_bytes + 1):
         if len(line) <= max_bytes or line.endswith(b"\n"):
             yield line.removesuffix(b"\n")
@@ -74,99 +74,100 @@ def bound_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[by
 
 @contextmanager
 def explain_damage(path: Path) -> Iterator[None]:
-    """Raise a CorpusError that says why a file cannot be read."""
+    """Raise a CorpusError if the block cannot read a file, or the file is damaged."""
     try:
         yield
-    except DAMAGES as error:
+    except DAMAGE_ERRORS as error:
         raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
     except OSError as error:
         raise explain_unreadable_file(path, error) from None
 
 
 def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
-    """Return the error of a file that cannot be opened or read."""
+    """Return the CorpusError of a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return CorpusError(f"{path} does not exist; check the name and the folder")
-    return CorpusError(f"{path} cannot be read: {error.strerror}")
+    return CorpusError(f"{path} cannot be read ({error.strerror}); check its permissions")
 
 
 def require_regular_file(path: Path) -> Path:
-    """Return a path that is a file, or does not exist yet.
+    """Return ``path`` if it is a regular file or does not exist.
 
     Raises:
-        CorpusError: if it is a folder, or endless: a device or a pipe.
+        CorpusError: if the path is a folder, a device or a pipe.
     """
     if path.exists() and not path.is_file():
-        raise CorpusError(f"{path} is not an ordinary file; name the file to read")
+        raise CorpusError(f"{path} is not a regular file; name the file to read")
     return path
 
 
 def is_compressed(path: Path) -> bool:
-    """Tell whether the name of a file says that it is compressed."""
-    return path.suffix.lower() in COMPRESSED
+    """Return whether a file has the suffix of a compression."""
+    return path.suffix.lower() in COMPRESSED_SUFFIXES
 
 
 def plain_name(path: Path) -> str:
-    """Return the name of a file without the ending of its compression."""
+    """Return the name of a file without the suffix of its compression."""
     return path.stem if is_compressed(path) else path.name
 
 
 def open_raw(path: Path) -> BinaryIO:
     """Open a file, plain or compressed, to read its bytes.
 
-    Reading raises one of DAMAGES on wrong bytes, and CorpusError if they unpack to too much.
+    Reading raises one of ``DAMAGE_ERRORS`` if bytes are damaged, and CorpusError if the unpacked
+    content is too large.
 
     Raises:
-        CorpusError: if it is not an ordinary file, a .zip does not hold one file, or the package
-            for .zst is missing.
+        CorpusError: if the path is not a regular file, a .zip does not contain exactly one file, or
+            the package for .zst is missing.
     """
     require_regular_file(path)
     suffix = path.suffix.lower()
     if opener := OPENERS.get(suffix):
-        return _bound(opener(path), path)
+        return _limit_size(opener(path), path)
     if suffix != ".zip":
         return path.open("rb")
     names = list_members(path)
     if len(names) != 1:
         listed = ", ".join(names[:3]) or "no file"
-        raise CorpusError(f"{path} holds {listed}, needs one file; take the others out")
+        raise CorpusError(f"{path} contains {listed}; it must contain exactly one text file")
     return open_member(path, names[0])
 
 
 def list_members(path: Path) -> list[str]:
-    """Return the names of the files in a .zip, but for those that are about the others.
+    """Return the names of the files in a .zip, without readme and license files.
 
     Raises:
-        CorpusError: if one is encrypted.
-        zipfile.BadZipFile: if it is damaged.
+        CorpusError: if a file is encrypted.
+        zipfile.BadZipFile: if the archive is damaged.
     """
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
     if any(member.flag_bits & 1 for member in members):
         raise CorpusError(f"{path} is encrypted; pack it without a password")
-    return [member.filename for member in members if not _is_about(member.filename)]
+    return [member.filename for member in members if not _is_readme(member.filename)]
 
 
-def _is_about(name: str) -> bool:
-    beginning = PurePosixPath(name).name.lower().startswith(ABOUT)
-    return beginning or name.startswith("__MACOSX/")
+def _is_readme(name: str) -> bool:
+    has_prefix = PurePosixPath(name).name.lower().startswith(README_PREFIXES)
+    return has_prefix or name.startswith("__MACOSX/")
 
 
 def open_member(path: Path, name: str) -> BinaryIO:
     """Open a file in a .zip to read its bytes."""
-    with zipfile.ZipFile(path) as archive:  # its file stays open for as long as the member is
-        return _bound(archive.open(name), path)
+    with zipfile.ZipFile(path) as archive:  # the open member keeps the file open
+        return _limit_size(archive.open(name), path)
 
 
 def _open_zst(path: Path) -> Any:
     try:
         if sys.version_info >= (3, 14):
-            from compression import zstd  # seldom needed
+            from compression import zstd  # rarely needed
         else:
             from backports import zstd  # optional
     except ImportError:
-        command = advise_installing("backports.zstd")
-        raise CorpusError(f"{path} cannot be read without a package; run: {command}") from None
+        command = format_install_command("backports.zstd")
+        raise CorpusError(f"{path} cannot be read without backports.zstd; run: {command}") from None
     return zstd.open(path)
 
 
@@ -178,16 +179,16 @@ OPENERS: Mapping[str, Callable[[Path], Any]] = {
 }
 
 
-def _bound(content: IO[bytes], path: Path) -> BinaryIO:
-    raw = _Bounded(content, path, max(FREE_BYTES, MOST_RATIO * path.stat().st_size))
-    return io.BufferedReader(raw, 1 << 18)
+def _limit_size(content: IO[bytes], path: Path) -> BinaryIO:
+    limit = max(MIN_UNPACKED_LIMIT, MAX_COMPRESSION_RATIO * path.stat().st_size)
+    return io.BufferedReader(_LimitedReader(content, path, limit), 1 << 18)
 
 
-class _Bounded(io.RawIOBase):
-    """Gives out bytes up to a bound."""
+class _LimitedReader(io.RawIOBase):
+    """Reads unpacked content; raises CorpusError after more than ``limit`` bytes."""
 
-    def __init__(self, content: IO[bytes], path: Path, bound: int) -> None:
-        self._content, self._path, self._left = content, path, bound
+    def __init__(self, content: IO[bytes], path: Path, limit: int) -> None:
+        self._content, self._path, self._remaining = content, path, limit
 
     def readable(self) -> bool:
         return True
@@ -197,15 +198,15 @@ class _Bounded(io.RawIOBase):
         try:
             data = self._content.read(len(view))
         except Exception as error:
-            of_bz2 = isinstance(error, OSError) and error.errno is None
-            if of_bz2 or type(error).__name__ == "ZstdError":
+            is_bz2_error = isinstance(error, OSError) and error.errno is None
+            if is_bz2_error or type(error).__name__ == "ZstdError":
                 raise _DamagedError(str(error)) from None
             raise
-        self._left -= len(data)
-        if self._left < 0:
+        self._remaining -= len(data)
+        if self._remaining < 0:
             raise CorpusError(
-                f"{self._path} unpacks to more than {MOST_RATIO} times its size, which text never "
-                f"does; unpack it yourself if you trust it"
+                f"{self._path} unpacks to more than {MAX_COMPRESSION_RATIO} times its size, which "
+                f"is not usual for text; if you trust the file, unpack it yourself"
             )
         view[: len(data)] = data
         return len(data)
@@ -219,17 +220,18 @@ class _Bounded(io.RawIOBase):
 BYTE_ORDER_MARK = "\ufeff"
 """Byte order mark that editors on Windows write before a text."""
 
-UTF16 = "is not UTF-8, but looks like UTF-16; convert it by: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+UTF16_ADVICE = "looks like UTF-16, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
 
-_TWICE = re.compile(
+_MOJIBAKE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 )
-"""A byte that begins a character in UTF-8 and one that goes on with it, as Windows' characters."""
+"""Lead byte and continuation byte of UTF-8, read as Windows-1252."""
 
 _UNLIKELY = re.compile("[\u0580-\u05cf\u0700-\u08ff\u2500-\U0010ffff]")
-"""Characters that tell nothing where there are few: "ß–" is one of N'Ko, "é…»" of Chinese."""
+"""Characters that a correct text may decode to by chance: "ß–" to N'Ko, "é…»" to Chinese."""
 
-_FEW = 3
+_MIN_SIGNS = 3
+"""Minimum number of characters beyond ASCII if one of them is unlikely."""
 
 
 def decode_utf8(
@@ -239,11 +241,12 @@ def decode_utf8(
     line: int = 1,
     noun: str = "line",
     error: type[NmtError] = CorpusError,
-    remedy: str = "convert it to UTF-8, for example by iconv",
+    remedy: str = "convert it to UTF-8, for example with iconv",
 ) -> str:
-    """Return the bytes of lines, of which the first has a number, as text.
+    """Decode one or more lines as UTF-8.
 
-    Their source ``name`` is such as the path of a file, and ``noun`` what is numbered.
+    Messages contain the source ``name``, such as a path, and the number of the ``line``, counted
+    from the first one; ``noun`` names the numbered unit.
 
     Raises:
         NmtError: naming the line and byte that are not UTF-8.
@@ -261,40 +264,40 @@ def decode_utf8(
 
 
 def looks_like_utf16(data: bytes) -> bool:
-    """Tell whether the first line of a file begins with a mark of UTF-16, or is half NUL."""
+    """Return whether the first line has a byte order mark of UTF-16, or every second byte is 0."""
     first = data.partition(b"\n")[0]
-    marked = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return marked or 2 * first.count(0) >= max(2, len(first) - 1)
+    has_mark = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return has_mark or 2 * first.count(0) >= max(2, len(first) - 1)
 
 
 def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:
-    """Refuse a file whose first bytes look like UTF-16.
+    """Reject data that look like UTF-16.
 
     Raises:
-        NmtError: saying how to convert it.
+        NmtError: with the command that converts the file.
     """
     if looks_like_utf16(data):
-        raise error(f"{name} {UTF16}") from None
+        raise error(f"{name} {UTF16_ADVICE}") from None
 
 
-def mend_mojibake(text: str) -> str:
-    """Return UTF-8 that was read as Windows-1252, such as ``fÃ¼r`` for ``für``, as it was before.
+def fix_mojibake(text: str) -> str:
+    """Undo decoding of UTF-8 as Windows-1252, once or several times: ``fÃ¼r`` becomes ``für``.
 
-    Sound text stays as it is; what was read so several times is mended as often.
+    Correct text does not change.
     """
-    while not text.isascii() and _TWICE.search(text):
+    while not text.isascii() and _MOJIBAKE.search(text):
         try:
-            once = b"".join(map(_encode_windows, text)).decode()
+            fixed = b"".join(map(_encode_windows, text)).decode()
         except UnicodeError:
             break
-        if _UNLIKELY.search(once) and sum(not sign.isascii() for sign in once) < _FEW:
+        if _UNLIKELY.search(fixed) and sum(not sign.isascii() for sign in fixed) < _MIN_SIGNS:
             break
-        text = once
+        text = fixed
     return text
 
 
 def _encode_windows(character: str) -> bytes:
     try:
         return character.encode("cp1252")
-    except UnicodeEncodeError:  # of bytes that stand for nothing there
+    except UnicodeEncodeError:  # bytes that Windows-1252 does not define
         return character.encode("latin-1")

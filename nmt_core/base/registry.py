@@ -1,4 +1,4 @@
-"""Things by name: ours from a table, those of others by the entry points of their packages."""
+"""Registries of implementations by name: built-in ones, and those of other packages."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,67 +8,68 @@ from typing import Generic, TypeVar
 
 from nmt_core.base.errors import ConfigError, suggest
 
-Thing = TypeVar("Thing")
+Entry = TypeVar("Entry")
 
 
-class Registry(Generic[Thing]):
-    """Things of one kind, each loaded at its first use.
+class Registry(Generic[Entry]):
+    """Implementations of one kind, which are imported at their first use.
 
     Another package adds one by an entry point; for a ``Registry("a metric", "nmt.metrics", ...)``::
 
         [project.entry-points."nmt.metrics"]
         ter = "their_package.ter:Ter"
 
-    Entry points are read only for names that are not ours, which are things or ``module:thing``.
+    Entry points are read only for names that are not in ``builtins``, whose values are
+    implementations or their ``module:name``.
     """
 
-    def __init__(self, noun: str, group: str, ours: Mapping[str, Thing | str]) -> None:
-        self.noun, self.group, self.ours = noun, group, ours
+    def __init__(self, noun: str, group: str, builtins: Mapping[str, Entry | str]) -> None:
+        self.noun, self.group, self.builtins = noun, group, builtins
 
     def __iter__(self) -> Iterator[str]:
-        """Yield all names, ours first."""
-        yield from self.ours
-        yield from (name for name in self._theirs() if name not in self.ours)
+        """Yield all names, the built-in ones first."""
+        yield from self.builtins
+        yield from (name for name in self._entry_points() if name not in self.builtins)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is such a thing, without loading it."""
-        return name in self.ours or name in self._theirs()
+        """Return whether the name is registered, without loading its implementation."""
+        return name in self.builtins or name in self._entry_points()
 
-    def add(self, **things: Thing | str) -> None:
-        """Add things of a package above that of the registry."""
-        self.ours = {**self.ours, **things}
+    def add(self, **entries: Entry | str) -> None:
+        """Add implementations from a room that the room of the registry must not import."""
+        self.builtins = {**self.builtins, **entries}
 
     def check(self, name: str) -> str:
-        """Check a name without loading its thing, and return it.
+        """Return a registered name, without loading its implementation.
 
         Raises:
-            ValueError: if there is no such thing.
+            ValueError: if the name is not registered.
         """
         if name not in self:
             raise ValueError(f"{name!r} is not {self.noun}; {suggest(name, self)}")
         return name
 
-    def load(self, name: str) -> Thing:
-        """Load the thing of a name.
+    def load(self, name: str) -> Entry:
+        """Import and return an implementation.
 
         Raises:
-            ConfigError: if there is no such thing.
+            ConfigError: if the name is not registered.
         """
         try:
             self.check(name)
         except ValueError as error:
             raise ConfigError(str(error)) from None
-        target = self.ours[name] if name in self.ours else self._theirs()[name]
-        thing: Thing = resolve_name(target) if isinstance(target, str) else target
-        return thing
+        target = self.builtins[name] if name in self.builtins else self._entry_points()[name]
+        entry: Entry = resolve_name(target) if isinstance(target, str) else target
+        return entry
 
-    def _theirs(self) -> Mapping[str, str]:
+    def _entry_points(self) -> Mapping[str, str]:
         return _read_entry_points(self.group, tuple(sys.path))
 
 
 @cache
 def _read_entry_points(group: str, _path: tuple[str, ...]) -> Mapping[str, str]:
-    """Return the values of a group's entry points by name; the path is a key of the cache."""
+    """Return the values of a group's entry points by name; ``_path`` is a key of the cache."""
     from importlib import metadata  # slow, and seldom needed
 
     return {point.name: point.value for point in metadata.entry_points(group=group)}

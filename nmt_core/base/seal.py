@@ -1,12 +1,11 @@
-"""Sealed folders: a manifest with the digest of every file, and no other files.
+"""Sealed folders: a manifest has the digest of every file, and there are no other files.
 
-A file that is missing, altered or was added is refused by name before anything else is read, and
-so are links, devices and other folders.
+Verification fails before anything else is read. It names every file that is missing, altered or was
+added, and every link, device and unexpected folder.
 
-The seal is against accidents, not against people: a file that is altered together with its digest
-in the manifest is accepted. To know the origin of a folder, compare ``digest_bundle``, which
-``nmt verify`` shows, with the digest that its maker published, such as ``bundle_sha256`` in a
-registry.
+The seal detects accidents, not attacks: a file that is altered together with its digest in the
+manifest is accepted. To check the origin of a folder, compare ``digest_bundle``, which ``nmt
+verify`` prints, with a published digest, such as ``bundle_sha256`` in a registry.
 """
 
 import stat
@@ -19,65 +18,65 @@ from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError
 
 FORMAT = 3
-"""Counts up when programs of the old number cannot read the new format."""
+"""Format of translators; incremented when older programs cannot read the new format."""
 
 LANGUAGE_MODEL = "language model 1"
 """The format of language models."""
 
 MANIFEST = "manifest.json"
 
-MOST_MANIFEST_BYTES = 10_000_000
-"""Maximum size of a manifest; written ones have a few thousand bytes."""
+MAX_MANIFEST_BYTES = 10_000_000
+"""Maximum size of a manifest; real manifests have a few thousand bytes."""
 
-UNREADABLE: tuple[type[BaseException], ...] = (
-    *(ValueError, TypeError, LookupError, AttributeError),  # another shape than we write
-    *(RuntimeError, OSError),  # what libraries say of bytes they cannot read
+UNREADABLE_ERRORS: tuple[type[BaseException], ...] = (
+    *(ValueError, TypeError, LookupError, AttributeError),  # another structure than we write
+    *(RuntimeError, OSError),  # raised by libraries for invalid bytes
 )
 
 
 @contextmanager
-def explain_unreadable(path: Path, *also: type[BaseException]) -> Iterator[None]:
-    """Report in a sentence that the block cannot read the sealed content at ``path``.
+def explain_unreadable(path: Path, *errors: type[BaseException]) -> Iterator[None]:
+    """Turn errors of reading the sealed content at ``path`` in the block into a BundleError.
 
-    Its digest is right, so it was sealed like that, or by another program. A library may raise
-    errors of its own, ``also``.
+    Content with the right digest can be invalid if it was sealed so, or by another program.
+    ``errors`` are further errors that the library of its format raises.
 
     Raises:
-        BundleError: naming it.
+        BundleError: if the content cannot be read.
     """
     try:
         yield
     except RecursionError:
         raise BundleError(f"{path} is nested too deeply; export the model again") from None
-    except UNREADABLE + also as error:
+    except UNREADABLE_ERRORS + errors as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
 
 
 def read_format(folder: Path) -> int | str:
-    """Return the format of a sealed folder: a number for a translator, words for other models.
+    """Return the format of a sealed folder: a number for a translator, text for other models.
 
     Raises:
-        BundleError: if there is no manifest.
+        BundleError: if the manifest is missing or invalid.
     """
-    named = _read_manifest(folder)["format"]
-    return named if isinstance(named, int | str) else str(named)
+    value = _read_manifest(folder)["format"]
+    return value if isinstance(value, int | str) else str(value)
 
 
-def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
-    """Return the digest and size of every file by its name, as they were exported.
+def read_manifest(folder: Path, *, expected: int | str = FORMAT) -> dict[str, Any]:
+    """Return the exported digest and size of every file, by name.
 
     Raises:
-        BundleError: if there is no manifest, or one of another format.
+        BundleError: if the manifest is missing or invalid, or the format is not ``expected``.
     """
     manifest = _read_manifest(folder)
-    kind, wanted = _name_kind(manifest["format"]), _name_kind(known)
-    if kind != wanted:
-        raise BundleError(f"{folder} holds a {kind}; name the folder of a {wanted}")
-    if manifest["format"] != known:
+    kind, expected_kind = _name_kind(manifest["format"]), _name_kind(expected)
+    if kind != expected_kind:
+        raise BundleError(f"{folder} contains a {kind}; name the folder of a {expected_kind}")
+    if manifest["format"] != expected:
         raise BundleError(
-            f"{folder} has format {manifest['format']!r}, but this program reads format {known!r}; "
-            f"export the model again, or install the version of nmt that wrote it"
+            f"{folder} has format {manifest['format']!r}, but this program reads format "
+            f"{expected!r}; export the model again, or install the version of nmt that wrote it"
         )
     sealed = manifest.get("files")
     if not isinstance(sealed, dict) or not all(map(_is_seal, sealed.values())):
@@ -86,30 +85,30 @@ def read_manifest(folder: Path, *, known: int | str = FORMAT) -> dict[str, Any]:
 
 
 def _is_seal(entry: object) -> bool:
-    """Tell whether a value is the digest of a file, in hexadecimal, and its size."""
+    """Return whether a value is the digest of a file, in hexadecimal, and its size."""
     if not isinstance(entry, dict) or entry.keys() != {"sha256", "bytes"}:
         return False
     return isinstance(entry["sha256"], str) and type(entry["bytes"]) is int
 
 
-def _name_kind(named: object) -> str:
-    """Return the kind of model of a format: a number, or words that begin with a name."""
-    return named.rpartition(" ")[0] if isinstance(named, str) else "translator"
+def _name_kind(model_format: object) -> str:
+    """Return the kind of model of a format, such as "aligner" of "aligner 1"."""
+    return model_format.rpartition(" ")[0] if isinstance(model_format, str) else "translator"
 
 
 def _find_manifest(folder: Path) -> Path:
-    """Return the manifest of a folder, a regular file that can be opened without waiting."""
+    """Return the path of a folder's manifest, which is a regular file of a sensible size."""
     path = folder / MANIFEST
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         raise BundleError(
-            f"{folder} is not an exported model, for it holds no {MANIFEST}; "
-            f"name the folder that the export stage, or the command that learns it, wrote"
+            f"{folder} is not an exported model: {MANIFEST} is missing; name the folder that the "
+            f"export stage, or the command that trains the model, wrote"
         ) from None
     if not stat.S_ISREG(status.st_mode):
-        raise BundleError(f"{path} is no file; cp -rL makes files of links")
-    if status.st_size > MOST_MANIFEST_BYTES:
+        raise BundleError(f"{path} is not a regular file; copy the model with cp -rL")
+    if status.st_size > MAX_MANIFEST_BYTES:
         raise _altered(folder)
     return path
 
@@ -129,15 +128,15 @@ def _altered(folder: Path) -> BundleError:
     return BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
 
 
-def require_replaceable(folder: Path, *, known: str) -> None:
-    """Refuse a folder that a model of a format must not replace, before the model is learnt.
+def require_replaceable(folder: Path, *, by: str) -> None:
+    """Check, before training, that a model of the format ``by`` may replace a folder.
 
-    A missing or empty folder and an older model of the same kind may be replaced.
+    It may replace a missing or empty folder and an older model of the same kind.
 
     Raises:
         ConfigError: if other content would be lost.
     """
-    kind = _name_kind(known)
+    kind = _name_kind(by)
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     with suppress(BundleError):
@@ -146,25 +145,22 @@ def require_replaceable(folder: Path, *, known: str) -> None:
         if _name_kind(manifest["format"]) == kind and present <= {MANIFEST, *manifest["files"]}:
             return
     raise ConfigError(
-        f"{folder} holds other things than one {kind}, which would be lost; name a new folder, an "
-        f"empty one, or an older {kind} to replace"
+        f"{folder} contains other files than one {kind}, which would be lost; name a new folder, "
+        f"an empty folder, or an older {kind} to replace"
     )
 
 
 def digest_bundle(folder: Path) -> str:
-    """Return a digest of the manifest, which identifies the whole bundle.
+    """Return the SHA-256 digest of the manifest, which identifies the whole bundle.
 
     Raises:
-        BundleError: if there is no manifest.
+        BundleError: if the manifest is missing.
     """
     return files.sha256(_find_manifest(folder))
 
 
 def list_contents(folder: Path) -> dict[str, Any]:
-    """Return the digest and size of every file in ``folder`` but the manifest, by name.
-
-    Links are not followed; they are no files.
-    """
+    """Return the digest and size of every regular file except the manifest, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if stat.S_ISREG(path.lstat().st_mode))
     return {
         name: {"sha256": files.sha256(path), "bytes": path.stat().st_size}
@@ -173,38 +169,38 @@ def list_contents(folder: Path) -> dict[str, Any]:
     }
 
 
-def _find_others(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
-    """Say what is wrong with entries of ``folder`` that are no files, by name."""
+def _find_irregular(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
+    """Return the problem of each entry of ``folder`` that is not a regular file, by name."""
     folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
-    others = {}
+    problems = {}
     for path in folder.rglob("*"):
         name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            others[name] = "is a link (cp -rL makes files of links)"
+            problems[name] = "is a link (copy the model with cp -rL)"
         elif stat.S_ISDIR(mode) and name not in folders:
-            others[name] = "is a folder that was added"
+            problems[name] = "is a folder that was added"
         elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            others[name] = "is neither a file nor a folder"
-    return others
+            problems[name] = "is neither a file nor a folder"
+    return problems
 
 
-def verify_bundle(folder: Path, *, known: int | str = FORMAT) -> None:
-    """Make sure that every file is as it was exported, and that there is no other.
+def verify_bundle(folder: Path, *, expected: int | str = FORMAT) -> None:
+    """Check that every file is as it was exported, and that there are no other files.
 
     Raises:
         BundleError: naming every file that is missing, altered or was added.
     """
-    sealed = read_manifest(folder, known=known)
+    sealed = read_manifest(folder, expected=expected)
     with explain_unreadable(folder):
-        present, others = list_contents(folder), _find_others(folder, sealed)
+        present, problems = list_contents(folder), _find_irregular(folder, sealed)
     for name in sealed.keys() | present.keys():
         if name not in present:
-            others.setdefault(name, "is missing")
+            problems.setdefault(name, "is missing")
         elif name not in sealed:
-            others[name] = "was added"
+            problems[name] = "was added"
         elif sealed[name] != present[name]:
-            others[name] = "was altered"
-    if problems := [f"{name} {problem}" for name, problem in sorted(others.items())]:
+            problems[name] = "was altered"
+    if listed := [f"{name} {problem}" for name, problem in sorted(problems.items())]:
         raise BundleError(
-            f"{folder} is not what was exported: {', '.join(problems)}; fetch or export it again"
+            f"{folder} differs from the export: {', '.join(listed)}; fetch or export it again"
         )

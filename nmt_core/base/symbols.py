@@ -1,7 +1,7 @@
-"""Symbols that stand in the place of literals: characters of their own, in every vocabulary.
+"""Symbols that replace literals in the input of a model; every vocabulary has them.
 
-A symbol is a character for private use (Unicode, chapter 23.5), so normalisation leaves it alone
-and no tokenizer cuts it. Symbols of one class stand for values, those of the other for names.
+A symbol is a private-use character (Unicode, chapter 23.5), so normalisation does not change it and
+no tokenizer splits it. One class replaces values, the other names.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Literal
 SymbolClass = Literal["number", "name"]
 
 SYMBOLS_PER_CLASS = 10
-"""A line has so many symbols of a class; its other literals stay as they are."""
+"""Maximum number of symbols of a class in a line; further literals are not replaced."""
 
 SYMBOLS: Mapping[SymbolClass, tuple[str, ...]] = {
     "number": tuple(map(chr, range(0xE000, 0xE000 + SYMBOLS_PER_CLASS))),

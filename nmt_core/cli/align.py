@@ -50,7 +50,7 @@ def align(
     if learn is None and out is None:
         raise ConfigError("nothing would be written; add --out LINKS")
     if learn is not None:
-        require_replaceable(learn, known=FORMAT)
+        require_replaceable(learn, by=FORMAT)
     lines = list(zip(*read_columns(source, target), strict=True))
     if aligner:
         chosen = load_aligner(aligner)

@@ -13,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
-from nmt_core.base.packages import advise_installing, is_installed
+from nmt_core.base.packages import format_install_command, is_installed
 from nmt_core.base.registry import Registry
 
 
@@ -120,7 +120,9 @@ def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error
-    return f"{command} needs {module}, which is not installed; run: {advise_installing(module)}"
+    return (
+        f"{command} needs {module}, which is not installed; run: {format_install_command(module)}"
+    )
 
 
 def fail(message: str) -> NoReturn:

@@ -166,7 +166,7 @@ def translate_documents(
         typer.Option(
             "--format",
             metavar="NAME",
-            help=f"Format: {', '.join(FORMATS.ours)}. \\[default: by the file's name]",
+            help=f"Format: {', '.join(FORMATS.builtins)}. \\[default: by the file's name]",
         ),
     ] = None,
     output: Annotated[

@@ -36,7 +36,7 @@ def verify(
     """
     kind = seal.read_format(model)
     of_translator = isinstance(kind, int)
-    seal.verify_bundle(model, known=seal.FORMAT if of_translator else kind)
+    seal.verify_bundle(model, expected=seal.FORMAT if of_translator else kind)
     typer.echo(f"bundle_sha256: {seal.digest_bundle(model)}")
     typer.echo("Every file is as it was written.")
     if not of_translator:

@@ -13,7 +13,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.jobs import WorkersConfig, append
+from nmt_core.base.jobs import WorkersConfig, append_file
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
@@ -99,7 +99,7 @@ class _JoinedSplit:
         for side, path in held_out.items():
             path.touch()
             for name in HELD_OUT:
-                append(folder / f"{name}.{side}", path)
+                append_file(folder / f"{name}.{side}", path)
         near = find_near_pairs(sides, held_out, distance, workers=workers, scratch=scratch)
         for path in held_out.values():
             path.unlink()

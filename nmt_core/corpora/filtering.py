@@ -193,7 +193,7 @@ def filter_corpus(
     screen, filtered.notices = _inspect(train, rules, scratch / "screen", name)
     jobs = [replace(job, screen=screen) for job in jobs]
     with run_in_order(
-        filter_rows, jobs, workers, beside=scratch / "filtered", title=f"cleaning {name}"
+        filter_rows, jobs, workers, output=scratch / "filtered", title=f"cleaning {name}"
     ) as done:
         for job, (part, (reading, dropped, examples)) in zip(jobs, done, strict=True):
             for pairs in staged:

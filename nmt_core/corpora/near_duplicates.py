@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from nmt_core.base import files
-from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.text.words import UNSPACED
 
@@ -192,14 +192,14 @@ def find_near_pairs(
     """
     paths = tuple(path.absolute() for path in held_out.values())
     digests = tuple(map(files.sha256, paths))
-    columns = [cut(path, workers.chunk_lines) for path in train.values()]
+    columns = [split_file(path, workers.chunk_lines) for path in train.values()]
     jobs = [CompareJob(spans, paths, digests, distance) for spans in zip(*columns, strict=True)]
     sentences = [list(files.read_lines(path)) for path in paths]
     rows: list[int] = []
     counts = np.zeros(len(sentences[0]), dtype=np.int64)
     examples: dict[int, NearExample] = {}
     title = "finding near duplicates"
-    with run_in_order(compare, jobs, workers, beside=scratch / "compared", title=title) as done:
+    with run_in_order(compare, jobs, workers, output=scratch / "compared", title=title) as done:
         for row, lines, near in chain.from_iterable(pairs for _, pairs in done):
             rows.append(row)
             counts[sorted(set().union(*near))] += 1

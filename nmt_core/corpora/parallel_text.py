@@ -16,17 +16,17 @@ from typing import Literal, NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, cut
+from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, split_file
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
-    UTF16,
-    bound_lines,
+    UTF16_ADVICE,
     decode_utf8,
     explain_damage,
     is_compressed,
     looks_like_utf16,
     open_raw,
+    read_bounded_lines,
     refuse_utf16,
     require_regular_file,
 )
@@ -173,7 +173,7 @@ def _cut(
                 place = units.place
                 if not units.plain:
                     plain = _write_rows(units, scratch)
-            columns.append(cut(_unpacked(plain, scratch), lines))
+            columns.append(split_file(_unpacked(plain, scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         for path, spans in zip(paths, columns, strict=True):
@@ -215,8 +215,8 @@ def _unpacked(path: Path, scratch: Path) -> Path:
 
 
 def _read_raw(span: LineSpan) -> Iterator[bytes | None]:
-    with span.opened() as readline:
-        yield from bound_lines(readline, MAX_LINE_BYTES)
+    with span.open_lines() as readline:
+        yield from read_bounded_lines(readline, MAX_LINE_BYTES)
 
 
 def _make_pair(
@@ -279,7 +279,7 @@ def _decode(
         raise _BadLineError("invalid_utf8", str(error)) from None
     if "\0" in line:
         if number == 1 and looks_like_utf16(raw):
-            raise _BadLineError("nul_character", f"{path} {UTF16}")
+            raise _BadLineError("nul_character", f"{path} {UTF16_ADVICE}")
         raise _BadLineError(
             "nul_character", f"{path} {at} contains a NUL character; correct the file"
         )

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Literal
 
-from nmt_core.base.raw_lines import mend_mojibake
+from nmt_core.base.raw_lines import fix_mojibake
 
 RepairName = Literal["mojibake", "entities", "tags"]
 """Problems of a line that can be repaired."""
@@ -40,7 +40,7 @@ def remove_tags(line: str) -> str:
 
 
 REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
-    "mojibake": mend_mojibake,
+    "mojibake": fix_mojibake,
     "entities": unescape_entities,
     "tags": remove_tags,
 }

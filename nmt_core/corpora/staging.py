@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from nmt_core.base.jobs import append
+from nmt_core.base.jobs import append_file
 from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Digests, Mask, digest
@@ -47,7 +47,7 @@ class StagedPairs:
         """Append the pairs that ``stage_pairs`` wrote to a folder."""
         for path in self.files.values():
             if (part / path.name).exists():
-                append(part / path.name, path)
+                append_file(part / path.name, path)
 
     def digests(self) -> Digests:
         """Return the digests, which stay on disk."""

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
-from nmt_core.base.interrupt import bare_beginnings, end_with_parent
+from nmt_core.base.interrupt import end_with_parent, isolated_process_start
 from nmt_core.data.batch import BatchT, Share
 
 READ_AHEAD = 128
@@ -32,7 +32,7 @@ def read_in_process(
         multiprocessing_context="spawn",
         worker_init_fn=partial(_begin, os.getpid()),
     )
-    with bare_beginnings():
+    with isolated_process_start():
         shares: Iterator[Share[BatchT]] = iter(loader)
     try:
         for share in shares:

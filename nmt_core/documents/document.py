@@ -19,7 +19,7 @@ from nmt_core.documents.segments import (
 )
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
-UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+UTF16_ADVICE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 DECLARED = re.compile(
     r"""(?P<before>^\s*<\?xml\s[^<>?]{0,200}?\sencoding\s*=\s*["']"""
@@ -154,7 +154,7 @@ def decode_text(data: bytes) -> Encoded:
     Raises:
         DocumentError: if it is in neither.
     """
-    encoding = UTF16.get(data[:2], "utf-8")
+    encoding = UTF16_ADVICE.get(data[:2], "utf-8")
     if encoding == "utf-8":
         text = decode_utf8(data, "this document", error=DocumentError, remedy=REMEDY)
     else:

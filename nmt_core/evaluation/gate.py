@@ -20,7 +20,7 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
-from nmt_core.base.random import find_tail
+from nmt_core.base.random import find_binomial_tail
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
 from nmt_core.evaluation.registered import METRICS, GateConfig, SliceName, find_label, load_metric
@@ -258,7 +258,7 @@ def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Co
         sentences=len(pairs),
         champion=100 * sum(champion) / len(pairs),
         challenger=100 * sum(challenger) / len(pairs),
-        worse=find_tail(lost, lost + won),
+        worse=find_binomial_tail(lost, lost + won),
     )
 
 

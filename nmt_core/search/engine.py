@@ -201,7 +201,7 @@ def find_program(engine: str) -> str:
 
 def rank_engine(engine: str) -> tuple[int, int]:
     """Return the sort key of an engine, the fastest first."""
-    ours, program = [*PROGRAMS.ours], find_program(engine)
+    ours, program = [*PROGRAMS.builtins], find_program(engine)
     rank = ours.index(program) if program in ours else len(ours)
     return rank, get_args(Precision).index(engine.removeprefix(f"{program}_"))
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from nmt_core.base.errors import BundleError
-from nmt_core.base.packages import advise_installing
+from nmt_core.base.packages import format_install_command
 from nmt_core.text.subwords import Subwords, read_kind
 from nmt_core.text.tokenizer import Characters, Tokenizer
 
@@ -28,7 +28,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
                 raise
             raise BundleError(
                 f"{folder} cuts text into spaCy's words, which is not installed; run: "
-                f"{advise_installing('spacy')}"
+                f"{format_install_command('spacy')}"
             ) from None
         return SpacyWords.load(folder)
     raise BundleError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")

@@ -14,7 +14,7 @@ from nmt_core.base import config, files
 from nmt_core.base.config import ConfigT
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.base.packages import advise_installing, is_installed
+from nmt_core.base.packages import format_install_command, is_installed
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import (
@@ -188,7 +188,7 @@ def _lack(engines: Sequence[str], what: str = "this") -> ConfigError:
     """Return the error that names the package that the first engine, or else PyTorch, needs."""
     package = PROGRAMS.load(find_program([*engines, "torch"][0])).package
     return ConfigError(
-        f"{what} needs {package}, which is not installed; run: {advise_installing(package)}"
+        f"{what} needs {package}, which is not installed; run: {format_install_command(package)}"
     )
 
 

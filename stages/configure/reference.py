@@ -152,7 +152,7 @@ def list_files() -> Iterator[tuple[Path, str]]:
     schema = make_schema()
     yield SCHEMA, json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
     yield REFERENCE, render_reference(schema)
-    for name in ARCHITECTURES.ours:
+    for name in ARCHITECTURES.builtins:
         config = read_model_config({"architecture": name})
         values = {"train": {"model": config.model_dump(mode="json")}}
         text = BASE.format(kind=type(config).__name__) + yaml.safe_dump(values, sort_keys=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
-from nmt_core.base.packages import advise_installing, is_installed
+from nmt_core.base.packages import format_install_command, is_installed
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.evaluation.registered import check_installed
 from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
@@ -86,7 +86,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
             f"{train.model.width}; make them equal"
         )
     if tokenize.kind == "spacy" and not is_installed("spacy"):
-        yield f"tokenize.kind 'spacy' needs spaCy; run: {advise_installing('spacy')}"
+        yield f"tokenize.kind 'spacy' needs spaCy; run: {format_install_command('spacy')}"
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
     try:
         check_installed(download.languages.target)

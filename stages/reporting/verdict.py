@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nmt_core.base.random import FEWEST_SENTENCES, find_share_interval
+from nmt_core.base.random import MIN_TEST_SENTENCES, find_share_interval
 from nmt_core.evaluation.registered import find_label
 from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
@@ -102,7 +102,7 @@ def _judge_training(
 def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
     label, score = find_label(evaluation.first_metric), evaluation.first_score
     width = score.high - score.low
-    if evaluation.sentences < FEWEST_SENTENCES or width > WIDEST:
+    if evaluation.sentences < MIN_TEST_SENTENCES or width > WIDEST:
         known = f", and {label} is anywhere within {width:.1f} points" if width else ""
         yield Remark(
             what=f"The test set is too small to tell: {evaluation.sentences:,} sentences{known}.",

@@ -120,8 +120,8 @@ def run(request, tmp_path):
 
 def told(name, words):
     return (
-        f"{name} could not be written ({words}); make room, or make it writable, and type the same "
-        f"command again"
+        f"{name} could not be written ({words}); free disk space, or make it writable, and run "
+        f"the same command again"
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from nmt_core.base import config, jobs
 from nmt_core.base.errors import NmtError
-from nmt_core.base.jobs import Job, WorkersConfig, cut, run_in_order
+from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
@@ -252,10 +252,10 @@ def text(tmp_path):
 
 
 def copied(text, address, *, function=job_functions.copy, before=lambda: None):
-    work = [Job((span,)) for span in cut(text, 10)]
+    work = [Job((span,)) for span in split_file(text, 10)]
     before()
     out = text.parents[1] / "out"
-    with run_in_order(function, work, WorkersConfig(dask=address), beside=out, title="") as done:
+    with run_in_order(function, work, WorkersConfig(dask=address), output=out, title="") as done:
         job_functions.together(done, out)
     return out
 

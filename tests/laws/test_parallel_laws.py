@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from nmt_core.base import jobs
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.jobs import Job, WorkersConfig, cut, load_cached, run_in_order
+from nmt_core.base.jobs import Job, WorkersConfig, load_cached, run_in_order, split_file
 from tests.support import job_functions
 from tests.support.projects import PROJECT
 
@@ -34,7 +34,7 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs, "BLOCK_BYTES", block_bytes)
-        found = cut(path, lines)
+        found = split_file(path, lines)
     expected = text.removesuffix("\n").split("\n") if text else []
 
     assert [line for span in found for line in span.read()] == expected
@@ -47,10 +47,10 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
 def test_shrunken_file_is_noticed(tmp_path):
     path = tmp_path / "text"
     path.write_text("a\nb\n")
-    [span] = cut(path, 9)
+    [span] = split_file(path, 9)
     path.write_text("a\n")
 
-    with pytest.raises(EOFError, match=f"{path} lines 1 to 2 are no longer there"):
+    with pytest.raises(EOFError, match=f"{path} lines 1 to 2 are missing"):
         list(span.read())
 
 
@@ -66,8 +66,8 @@ def copied(text, workers, *, function=job_functions.copy):
     """Copy a text, and return who did it."""
     out = text.parents[1] / "out"
     out.unlink(missing_ok=True)
-    work = [Job((span,)) for span in cut(text, workers.chunk_lines)]
-    with run_in_order(function, work, workers, beside=out, title="copying") as done:
+    work = [Job((span,)) for span in split_file(text, workers.chunk_lines)]
+    with run_in_order(function, work, workers, output=out, title="copying") as done:
         copiers = job_functions.together(done, out)
     assert out.read_bytes() == text.read_bytes()
     assert len(copiers) == len(work)
@@ -92,10 +92,10 @@ def test_results_come_in_order(text, processes, lines):
 
 def test_folders_are_removed_as_results_are_taken(text):
     """Else the disk holds everything twice."""
-    work = [Job((span,)) for span in cut(text, 7)]
+    work = [Job((span,)) for span in split_file(text, 7)]
     out = text.parents[1] / "out"
     with run_in_order(
-        job_functions.copy, work, WorkersConfig(processes=1), beside=out, title=""
+        job_functions.copy, work, WorkersConfig(processes=1), output=out, title=""
     ) as done:
         assert [len([*folder.parent.iterdir()]) for folder, _ in done] == [1] * len(work)
 
@@ -105,7 +105,7 @@ def test_little_text_needs_no_process(text):
 
 
 def test_much_text_is_shared(text, monkeypatch):
-    monkeypatch.setattr("nmt_core.base.jobs.BYTES_WORTH_A_PROCESS", 100)
+    monkeypatch.setattr("nmt_core.base.jobs.MIN_BYTES_PER_PROCESS", 100)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     copiers = set(copied(text, WorkersConfig(chunk_lines=1)))
 
@@ -116,10 +116,10 @@ def test_much_text_is_shared(text, monkeypatch):
 @pytest.mark.slow
 def test_processes_do_not_import_torch(text):
     """It takes seconds, and spaCy imports it where it can."""
-    work = [Job((span,)) for span in cut(text, 30)]
+    work = [Job((span,)) for span in split_file(text, 30)]
     out = text.parents[1] / "out"
     with run_in_order(
-        job_functions.imports, work, WorkersConfig(processes=2), beside=out, title=""
+        job_functions.imports, work, WorkersConfig(processes=2), output=out, title=""
     ) as done:
         assert [imported for _, imported in done] == [(True, False)] * 2
     assert "torch" in sys.modules
@@ -160,7 +160,7 @@ PROGRAM = """
 import signal, sys
 from pathlib import Path
 from nmt_core.base.jobs import Job, WorkersConfig, run_in_order
-from nmt_core.base.jobs import cut
+from nmt_core.base.jobs import split_file
 from stages.runtime.entry import run_stage
 from tests.support import job_functions
 
@@ -172,10 +172,10 @@ def main():
         signal.default_int_handler(*arguments)
 
     signal.signal(signal.SIGINT, interrupt)
-    work = [Job((span,)) for span in cut(text, 1)]
+    work = [Job((span,)) for span in split_file(text, 1)]
     workers = WorkersConfig(processes=2, chunk_lines=1)
     out = text.parents[1] / "out"
-    with run_in_order(job_functions.copy_lingering, work, workers, beside=out, title="") as done:
+    with run_in_order(job_functions.copy_lingering, work, workers, output=out, title="") as done:
         job_functions.together(done, out)
 
 if __name__ == "__main__":
@@ -201,7 +201,7 @@ def program(text):
 
 def test_a_worker_whose_parent_is_gone_does_not_begin():
     """Its parent may have been killed before the worker asks to end with it."""
-    program = "from nmt_core.base.jobs import _begin; _begin(0); print('works')"
+    program = "from nmt_core.base.jobs import _init_process; _init_process(0); print('works')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
 
     assert b"" == done.stdout

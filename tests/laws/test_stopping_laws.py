@@ -40,14 +40,14 @@ class Asks(trainings.Log):
 )
 def test_whoever_asks_it_saves(dataset, tmp_path, signals):
     """Some programs pass a Ctrl-C on that their children have seen themselves."""
-    before = [signal.getsignal(number) for number in module.STOPPING]
+    before = [signal.getsignal(number) for number in module.STOP_SIGNALS]
     training = trainings.trainer(dataset, tmp_path, Asks(*signals))
     with pytest.raises(SystemExit) as stopped:
         training.fit()
 
     assert stopped.value.code == 128 + signals[0]
     assert training.checkpoints.newest().progress["step"] == 4  # the update that follows
-    assert before == [signal.getsignal(number) for number in module.STOPPING]
+    assert before == [signal.getsignal(number) for number in module.STOP_SIGNALS]
 
 
 def test_stopping_between_reports_is_continuing(dataset, tmp_path):

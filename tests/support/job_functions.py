@@ -6,7 +6,7 @@ import sys
 import time
 from importlib import import_module
 
-from nmt_core.base.jobs import append
+from nmt_core.base.jobs import append_file
 from nmt_core.text.tokenizing import tokenize
 
 LINES = "lines"
@@ -75,6 +75,6 @@ def together(done, path):
     path.touch()
     workers = []
     for part, worker in done:
-        append(part / LINES, path)
+        append_file(part / LINES, path)
         workers.append(worker)
     return workers

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
-    COMPRESSED,
+    COMPRESSED_SUFFIXES,
     plain_name,
 )
 from nmt_core.text.language_codes import pick_code
@@ -69,7 +69,7 @@ SUFFIXES = (".tsv", ".csv", ".jsonl", ".xlsx", ".tmx", ".xlf", ".xliff", ".po")
 
 NO_FORMAT = (
     f"is of no known format of parallel text; its name must end in {', '.join(SUFFIXES)}, "
-    f"{ARCHIVE}, or one of these and {', '.join(COMPRESSED)}"
+    f"{ARCHIVE}, or one of these and {', '.join(COMPRESSED_SUFFIXES)}"
 )
 
 PAIRS_NO_LINES = (

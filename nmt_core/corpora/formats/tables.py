@@ -23,14 +23,14 @@ from xml.parsers import expat
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.packages import require
+from nmt_core.base.packages import import_optional
 from nmt_core.base.raw_lines import (
     BYTE_ORDER_MARK,
-    FREE_BYTES,
-    MOST_RATIO,
-    bound_lines,
+    MAX_COMPRESSION_RATIO,
+    MIN_UNPACKED_LIMIT,
     explain_damage,
     open_raw,
+    read_bounded_lines,
     read_raw_lines,
     refuse_utf16,
 )
@@ -175,7 +175,7 @@ def _read_plain(path: Path) -> Iterator[list[str]]:
 def _read_lines(path: Path) -> Iterator[str]:
     """Yield lines with their ends; bytes that are not UTF-8 become surrogates."""
     with explain_damage(path), open_raw(path) as file:
-        for number, line in enumerate(bound_lines(file.readline, MAX_LINE_BYTES), start=1):
+        for number, line in enumerate(read_bounded_lines(file.readline, MAX_LINE_BYTES), start=1):
             if line is None:
                 raise CorpusError(
                     f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "
@@ -223,7 +223,7 @@ def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
 
 def read_sheet(path: Path) -> Iterator[list[str]]:
     """Yield the rows of the first sheet of a workbook."""
-    calamine = require("python_calamine", f"{path} cannot be read", CorpusError)
+    calamine = import_optional("python_calamine", f"{path} cannot be read", CorpusError)
     with explain_damage(path), open_raw(path) as packed, tempfile.TemporaryFile() as file:
         shutil.copyfileobj(packed, file)
         _check_workbook(file, path)
@@ -249,7 +249,7 @@ def read_sheet(path: Path) -> Iterator[list[str]]:
 
 def _check_workbook(file: IO[bytes], path: Path) -> None:
     """Refuse a workbook that would fill memory."""
-    limit = min(1 << 30, max(FREE_BYTES, MOST_RATIO * file.tell()))
+    limit = min(1 << 30, max(MIN_UNPACKED_LIMIT, MAX_COMPRESSION_RATIO * file.tell()))
     with zipfile.ZipFile(file) as archive:
         if sum(member.file_size for member in archive.infolist()) > limit:
             raise CorpusError(f"{path} unpacks to more than {limit:,} bytes; save it as .csv")

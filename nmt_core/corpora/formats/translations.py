@@ -18,11 +18,11 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
     BYTE_ORDER_MARK,
     MAX_LINE_BYTES,
-    bound_lines,
     explain_damage,
     list_members,
     open_member,
     open_raw,
+    read_bounded_lines,
 )
 from nmt_core.corpora.formats.paired_units import (
     PairedUnits,
@@ -289,7 +289,7 @@ def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:
         open_member(path, names[0]) as source,
         open_member(path, names[1]) as target,
     ):
-        sides = [bound_lines(file.readline, MAX_LINE_BYTES) for file in (source, target)]
+        sides = [read_bounded_lines(file.readline, MAX_LINE_BYTES) for file in (source, target)]
         for number, row in enumerate(zip_longest(*sides, fillvalue=MISSING), start=1):
             if MISSING in row:
                 side = row.index(MISSING)

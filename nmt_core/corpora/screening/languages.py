@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.packages import advise_installing
+from nmt_core.base.packages import format_install_command
 
 Scores = NDArray[np.float32]
 Array = NDArray[np.float64]
@@ -118,7 +118,7 @@ def _load_classifier() -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 2 seconds
     except ImportError:
-        command = advise_installing("py3langid")
+        command = format_install_command("py3langid")
         raise CorpusError(
             f"the language of a line is unknown without py3langid; run: {command}"
         ) from None

@@ -71,7 +71,7 @@ def learn_classifier(
 
         nmt learn-classifier --labelled reviews.tsv --vectors wiki.en.vec --out models/wiki
     """
-    require_replaceable(out, known=FORMAT)
+    require_replaceable(out, by=FORMAT)
     texts = read_labelled(labelled)
     config = change_settings(
         LearnClassifierConfig(), settings, at="learn-classifier", threads=threads

@@ -193,7 +193,7 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
         BundleError: if it is incomplete, altered, of another format, or no classifier.
         ConfigError: if it asks for what this program does not know, or the device is not there.
     """
-    verify_bundle(folder, known=FORMAT)
+    verify_bundle(folder, expected=FORMAT)
     sealed, vocabulary = read_sealed(folder, _Sealed, "model")
     shape, words = sealed.model, HashedWords(sealed.model.text, vocabulary)
     with explain_unreadable(folder / "model.safetensors"):

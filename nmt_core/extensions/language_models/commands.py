@@ -89,7 +89,7 @@ def learn(
     """
     chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
     built = change_settings(LearningConfig(), chosen, at="learn", threads=threads)
-    require_replaceable(out, known=LANGUAGE_MODEL)
+    require_replaceable(out, by=LANGUAGE_MODEL)
     if validation:
         learnt, held_out = read_text(*text), read_text(*validation)
     else:

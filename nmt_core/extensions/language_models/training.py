@@ -295,7 +295,7 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
         BundleError: if it is incomplete, altered or of another format.
         ConfigError: if a setting is unknown, or the device is missing.
     """
-    verify_bundle(folder, known=LANGUAGE_MODEL)
+    verify_bundle(folder, expected=LANGUAGE_MODEL)
     sealed, vocabulary = read_sealed(folder, _Settings, "model", "units")
     settings = sealed.model
     with explain_unreadable(folder / "tokenizer"):

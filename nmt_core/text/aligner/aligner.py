@@ -214,7 +214,7 @@ def load_aligner(folder: Path) -> Aligner:
         BundleError: if it is incomplete, altered, of another format, or no aligner.
         ConfigError: if it asks for what this program does not know.
     """
-    verify_bundle(folder, known=FORMAT)
+    verify_bundle(folder, expected=FORMAT)
     with explain_unreadable(folder / "aligner.json"):
         settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")  # earlier ones
         settings.pop("least_likeness", None)

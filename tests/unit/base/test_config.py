@@ -44,7 +44,7 @@ ADAM = {"kind": "adam", "rate": 1}
     [
         ({}, "train.seed is missing; it has no default"),
         ({"seed": 1, "sede": 2}, "train.sede is not a parameter; did you mean 'seed'?"),
-        ({"seed": 1, "zzz": 2}, "train.zzz is not a parameter; known here: seed, names, clip"),
+        ({"seed": 1, "zzz": 2}, "train.zzz is not a parameter; valid here: seed, names, clip"),
         ({"seed": "1"}, "train.seed must be integer, got '1' (str)"),
         ({"seed": True}, "train.seed must be integer, got True (bool)"),
         ({"seed": 1.5}, "train.seed must be integer, got 1.5 (float)"),
@@ -53,7 +53,7 @@ ADAM = {"kind": "adam", "rate": 1}
         ({"seed": 1, "how": "best"}, "train.how must be 'fast' or 'slow', got 'best' (str)"),
         ({"seed": 1, "optimizer": {}}, "train.optimizer.kind is missing"),
         ({"seed": 1, "optimizer": 3}, "train.optimizer must be an object, got 3 (int)"),
-        ({"seed": 1, "names": []}, "train.names must be of 1 or more, got [] (list)"),
+        ({"seed": 1, "names": []}, "train.names must be of length 1 or more, got [] (list)"),
         ({"seed": 1, "names": [7]}, "train.names.0 must be string, got 7 (int)"),
         ({"seed": 13}, "train: seed 13 brings bad luck; choose another"),
         *(
@@ -168,7 +168,7 @@ def test_source_is_parsed_while_other_threads_parse(monkeypatch, failures):
 
     monkeypatch.setattr(config.ast, "parse", fail_first)
     monkeypatch.setattr(config, "PAUSE_SECONDS", 0)
-    if failures == config.PARSES:
+    if failures == config.PARSE_ATTEMPTS:
         with pytest.raises(SystemError, match="mismatch"):
             config.parse_source("a = 1")
         return

@@ -4,16 +4,16 @@ import pytest
 
 from nmt_core.base import jobs
 from nmt_core.base.errors import NmtError
-from nmt_core.base.jobs import _at_worker, identify_code
+from nmt_core.base.jobs import _run_on_worker, identify_code
 
 
 def test_worker_with_other_code_is_refused():
     with pytest.raises(NmtError, match=r"other code than this program \(.*; here another day"):
-        _at_worker("another day", str.upper, "a")
+        _run_on_worker("another day", str.upper, "a")
 
 
 def test_job_is_done_where_the_code_is_the_same():
-    assert _at_worker(identify_code(), str.upper, "a") == "A"
+    assert _run_on_worker(identify_code(), str.upper, "a") == "A"
 
 
 def test_code_is_that_of_the_whole_library(tmp_path, monkeypatch):

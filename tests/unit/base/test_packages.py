@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from nmt_core.base.packages import advise_installing, name_program
+from nmt_core.base.packages import format_install_command, name_program
 
 
 class Installed:
@@ -35,12 +35,12 @@ def missing(_):
 def test_advice_installs_from_where_this_came(monkeypatch, origin, installed):
     """A name that nobody registered would install a stranger's package."""
     monkeypatch.setattr(metadata, "distribution", lambda _: Installed(origin))
-    assert advise_installing("uvicorn").endswith(f"pip install '{installed}'")
+    assert format_install_command("uvicorn").endswith(f"pip install '{installed}'")
 
 
 def test_advice_names_the_folder_of_the_code(monkeypatch):
     monkeypatch.setattr(metadata, "distribution", missing)
-    assert advise_installing("uvicorn").endswith("pip install '.[train]'")
+    assert format_install_command("uvicorn").endswith("pip install '.[train]'")
 
 
 @pytest.mark.parametrize(

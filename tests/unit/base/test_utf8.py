@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.raw_lines import decode_utf8, looks_like_utf16, mend_mojibake
+from nmt_core.base.raw_lines import decode_utf8, fix_mojibake, looks_like_utf16
 from tests.support.formats import read_as_windows
 
 
@@ -40,17 +40,17 @@ def test_utf_16_is_told():
 @given(st.text("ab .äßÁéčœ“’–…жЖяΩعש", min_size=1).filter(lambda text: not text.isascii()))
 def test_mojibake_is_mended_and_sound_text_stays(text):
     once = read_as_windows(text)
-    assert mend_mojibake(once) == mend_mojibake(read_as_windows(once)) == text
-    assert mend_mojibake(text) == text
+    assert fix_mojibake(once) == fix_mojibake(read_as_windows(once)) == text
+    assert fix_mojibake(text) == text
 
 
 @given(st.text("日本語ไทย한국", min_size=3))
 def test_so_is_text_of_asia(text):
-    assert mend_mojibake(read_as_windows(text)) == mend_mojibake(text) == text
+    assert fix_mojibake(read_as_windows(text)) == fix_mojibake(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "a", "passé…»", "Ã", "für Ã¼", "À «", "“Ä“ und ”Ö”", "Ñ…é", "Spaß–"]
 )
 def test_sound_text_is_no_mojibake_whatever_signs_meet(text):
-    assert mend_mojibake(text) == text
+    assert fix_mojibake(text) == text

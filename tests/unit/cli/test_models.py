@@ -70,7 +70,7 @@ def test_align_refuses_what_cannot_be_meant(texts, aligner, tmp_path):
         "say which aligner": (*texts, "--out", tmp_path / "links"),
         "add --out": (*texts, "--aligner", aligner),
         "has 5 lines": (*texts[:3], tmp_path / "short", "--learn", tmp_path / "aligner"),
-        "holds other things than one aligner": (*texts, "--learn", tmp_path),
+        "contains other files than one aligner": (*texts, "--learn", tmp_path),
     }
     for message, arguments in refused.items():
         assert message in refuse("align", *arguments)

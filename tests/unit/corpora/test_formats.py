@@ -404,7 +404,7 @@ def test_a_truncated_archive_is_damaged(refusal, suffix, cut):
 
 @pytest.mark.parametrize("ending", [*COMPRESSORS, ".zip"])
 def test_unpacked_size_is_limited(refusal, monkeypatch, ending):
-    monkeypatch.setattr(raw_lines, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(raw_lines, "MIN_UNPACKED_LIMIT", 10_000)
     bomb = b"0" * 3_000_000
     content = zipped(**{"a.tsv": bomb}) if ending == ".zip" else COMPRESSORS[ending](bomb)
 
@@ -412,7 +412,7 @@ def test_unpacked_size_is_limited(refusal, monkeypatch, ending):
 
 
 def test_unpacked_size_of_a_workbook_is_limited(refusal, monkeypatch):
-    monkeypatch.setattr(tables, "FREE_BYTES", 10_000)
+    monkeypatch.setattr(tables, "MIN_UNPACKED_LIMIT", 10_000)
     content = rezip(xlsx(PAIRS), "xl/media/image1.png", lambda _: b"0" * 3_000_000)
 
     assert "a.xlsx unpacks to more than" in refusal("a.xlsx", content)

@@ -115,7 +115,7 @@ def test_dvc_in_a_terminal_gets_sigterm_alone_from_us(
     monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: None)
     monkeypatch.setattr(repro.processes, "outlast_children", lambda _: None)
     first = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    before = [signal.getsignal(one) for one in repro.processes.STOPPING]
+    before = [signal.getsignal(one) for one in repro.processes.STOP_SIGNALS]
     fake_dvc(f"""
         import os, shutil, sys, time
         assert (shutil.which("python"), os.environ["DVC_NO_ANALYTICS"]) == ({PYTHON!r}, "1")
@@ -126,7 +126,7 @@ def test_dvc_in_a_terminal_gets_sigterm_alone_from_us(
     """)
 
     assert repro.run_dvc(["train"]) == (code, stopped_by)
-    assert before == [signal.getsignal(one) for one in repro.processes.STOPPING]
+    assert before == [signal.getsignal(one) for one in repro.processes.STOP_SIGNALS]
     signal.signal(signal.SIGHUP, first)
 
 

@@ -352,7 +352,7 @@ def test_own_dotenv_is_left_alone(tmp_path, monkeypatch, dangling):
 
 
 def test_first_signal_ends_the_program_and_others_do_not():
-    before = {number: signal.getsignal(number) for number in processes.STOPPING}
+    before = {number: signal.getsignal(number) for number in processes.STOP_SIGNALS}
     try:
         stop_on_signals()
         with pytest.raises(SystemExit) as ended:

@@ -76,14 +76,14 @@ def list_modules(stage):
 @pytest.mark.parametrize(
     ("stage", "places"),
     [
-        ("download", CORPORA.ours.values()),
+        ("download", CORPORA.builtins.values()),
         ("download", [tables.__name__, translations.__name__]),
         ("download", [kind.__module__ for kind in get_args(get_args(VectorsConfig)[0])]),
-        ("train", [place for name, place in METRICS.ours.items() if name in DEFAULT_METRICS]),
-        ("train", [kind.builds for kind in ARCHITECTURES.ours.values()]),
-        ("evaluate", METRICS.ours.values()),
-        ("export", [program.loader for program in PROGRAMS.ours.values()]),
-        ("export", [program.writer for program in PROGRAMS.ours.values() if program.writer]),
+        ("train", [place for name, place in METRICS.builtins.items() if name in DEFAULT_METRICS]),
+        ("train", [kind.builds for kind in ARCHITECTURES.builtins.values()]),
+        ("evaluate", METRICS.builtins.values()),
+        ("export", [program.loader for program in PROGRAMS.builtins.values()]),
+        ("export", [program.writer for program in PROGRAMS.builtins.values() if program.writer]),
     ],
 )
 def test_a_stage_depends_on_what_its_settings_may_name(stage, places):

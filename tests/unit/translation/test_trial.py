@@ -81,7 +81,7 @@ def test_the_trial_ends_with_whoever_wants_to_know():
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path):
-    with pytest.raises(BundleError, match=r"holds no manifest\.json"):
+    with pytest.raises(BundleError, match=r"manifest\.json is missing"):
         trial.load_tried(tmp_path, threads=1)
 
 

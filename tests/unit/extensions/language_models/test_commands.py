@@ -112,7 +112,7 @@ def test_other_folder_is_never_replaced(tmp_path):
     (tmp_path / "mine" / "letter.txt").write_text("Dear")
     command = ("learn", "--text", tmp_path / "text.txt", "--set", "model.order=2", "--out")
 
-    assert "mine holds other things" in refuse(*command, tmp_path / "mine")
+    assert "mine contains other files" in refuse(*command, tmp_path / "mine")
     assert (tmp_path / "mine" / "letter.txt").read_text() == "Dear"
     assert run(*command, older).exit_code == 0
     assert (older / "learning.json").read_text() != before

@@ -13,7 +13,7 @@ import pytest
 from nmt_core.base.errors import ConfigError, CorpusError, ServerError
 from nmt_core.base.languages import Languages
 from nmt_core.base.progress import format_duration
-from nmt_core.base.random import FEWEST_SENTENCES
+from nmt_core.base.random import MIN_TEST_SENTENCES
 from nmt_core.corpora.corpus import Size
 from nmt_core.corpora.local import FilesCorpus
 from nmt_core.corpora.splitting import split_of
@@ -349,7 +349,7 @@ def test_held_out_sets_suffice_for_verdict_and_confidence(compose_files, pairs):
     """A hash draws fewer than are expected, as often as more."""
     split = compose_files(pairs)[0]["download"].split
     drawn = Counter(split_of(f"line {number}", split) for number in range(pairs))
-    assert drawn["test"] >= FEWEST_SENTENCES
+    assert drawn["test"] >= MIN_TEST_SENTENCES
     assert drawn["validation"] >= FEWEST
 
 

@@ -140,7 +140,7 @@ def test_full_disk_leaves_the_journal_as_it_was(journal):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 20, hard))
     try:
-        with pytest.raises(NmtError, match=r"could not be written .*; make room"):
+        with pytest.raises(NmtError, match=r"could not be written .*; free disk space"):
             journal.suggest(suggestion(target="Home."))
         with pytest.raises(NmtError):
             journal.decide("approved", [suggestion().id])

@@ -280,7 +280,7 @@ def test_other_file_is_refused(tmp_path):
         text: "is damaged, or not a translation memory",
         other: "is not a translation memory of version 1",
         newer: "is not a translation memory of version 1",
-        tmp_path: "is not an ordinary file",
+        tmp_path: "is not a regular file",
     }.items():
         before = path.read_bytes() if path.is_file() else b""
         with pytest.raises(CorpusError, match=message):
