@@ -257,6 +257,9 @@ gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes
 	python -m benchmarks.gpu
 	pytest tests/laws/test_device_laws.py
 
+images: $(DEV) ## Build the images of infra/docker, and start each once [BASE=FOLDER]
+	python -m infra.images $(if $(BASE),--base $(BASE))
+
 docs: $(DEV) ## Build the documentation as a site with search: site/html/index.html
 	python -m infra.docs
 	uv tool run --quiet --with mkdocstrings-python==2.0.11 zensical==0.0.70 build --clean
