@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -53,6 +53,9 @@ def explain(
     attention: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw the attention of each best one there.")
     ] = None,
+    heads: Annotated[
+        bool, typer.Option("--heads", help="Draw each head, and the encoder's attention, too.")
+    ] = False,
     alignments: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write word alignments, as 0-0 2-1.")
     ] = None,
@@ -80,13 +83,17 @@ def explain(
 
     The score is the mean log-probability of the tokens (for a length penalty other than 1, their
     sum over the length to that power). `--attention` writes 1.png for line 1: a row for each token
-    of the translation, a column for each of the line, dark where attention is high. `--search`
-    writes number of the line, tokens so far, rank (`end` if finished), log-probability and text.
+    of the translation, a column for each of the line, dark where attention is high. `--heads` adds
+    1-heads.png, with each head of the decoder's layers, and 1-encoder.png, with those of the
+    encoder's layers, whose rows are tokens of the line. `--search` writes number of the line,
+    tokens so far, rank (`end` if finished), log-probability and text.
     """
     if beam_size and n_best > beam_size:
         raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam-size")
     if attention and attention.exists():
         raise ConfigError(f"--attention {attention} exists; name a new folder")
+    if heads and not attention:
+        raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
     translator = open_translator(model, device, threads, engine=engine, glossary=glossary, tag=tag)
     if show_search:
@@ -105,7 +112,7 @@ def explain(
             explainer.links = stack.enter_context(part.open("w", encoding="utf-8", newline=""))
         write_portions(portions, explainer.search, format_explanation, flag_below=0.0)
     if attention:
-        draw_attention(attention, explainer)
+        draw_attention(attention, explainer, heads=heads)
 
 
 def write_search(
@@ -155,17 +162,27 @@ class Explainer:
         return translations
 
 
-def draw_attention(folder: Path, explainer: Explainer) -> None:
+def draw_attention(folder: Path, explainer: Explainer, *, heads: bool) -> None:
     """Draw the attention of lines into a new folder."""
-    from nmt_core.evaluation.pictures import draw_looks  # needs matplotlib
+    from nmt_core.evaluation.attention_heads import trace_heads  # needs torch
+    from nmt_core.evaluation.pictures import Look, draw_looks  # needs matplotlib
     from nmt_core.translation.forced_decoding import trace_attention
 
-    translator, looks = explainer.translator, {}
+    translator, looks = explainer.translator, dict[str, Look]()
     for number, (line, best) in explainer.best.items():
         look = trace_attention(translator, translator.source.tokenize(line), best)
         if look is None:
             raise ConfigError("this model has no attention; leave --attention out")
-        looks[number] = look
+        looks[f"{number}"] = look
+        if heads:
+            [task] = translator.text_search.make_tasks([line])
+            traced = trace_heads(translator.full.model, task.request.source, best.ids)
+            if traced is None:
+                raise ConfigError("this model has no attention heads; leave --heads out")
+            size = len(look.source)  # a tag before them is left out
+            encoder, decoder = traced[0][..., -size:, -size:], traced[1][..., -size:]
+            looks[f"{number}-encoder"] = replace(look, target=look.source, weights=encoder)
+            looks[f"{number}-heads"] = replace(look, weights=decoder)
     draw_looks(folder, looks)
 
 

@@ -37,6 +37,7 @@ BUILT_IN = {
     "memory": Command("nmt_core.cli.corrections:memory", "Keep approved translations."),
     "verify": Command("nmt_core.cli.verify:verify", "Check an exported model."),
     "next": Command("nmt_core.cli.sample:next_tokens", "Show the likeliest next tokens."),
+    "tokenize": Command("nmt_core.cli.sample:tokenize_lines", "Show the tokens of lines."),
     "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
 

@@ -1,11 +1,13 @@
-"""``nmt sample`` and ``nmt next``: samples of translations, and the likeliest next tokens."""
+"""``nmt sample``, ``next`` and ``tokenize``: what a model draws, expects next, and reads."""
 
 from functools import partial
-from typing import Annotated
+from itertools import chain
+from typing import Annotated, Literal
 
 import typer
 
 from nmt_core.base import config
+from nmt_core.base.seal import MANIFEST, verify_bundle
 from nmt_core.cli.lines import decode_argument, format_ranks, write_portions
 from nmt_core.cli.options import (
     Device,
@@ -22,6 +24,8 @@ from nmt_core.cli.options import (
     open_translator,
 )
 from nmt_core.search.settings import SamplingConfig
+from nmt_core.text.vocabulary import UNK
+from nmt_core.translation.loading import load_side
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -101,3 +105,33 @@ def next_tokens(
         for line in portion:
             for token, probability in translator.next_tokens(line, beginning, count):
                 typer.echo(f"{token}\t{probability:.4f}")
+
+
+def tokenize_lines(
+    *,
+    lines: LineArguments = None,
+    model: Model,
+    side: Annotated[
+        Literal["source", "target"], typer.Option(help="Whose tokenizer and vocabulary to use.")
+    ] = "source",
+) -> None:
+    """Show the tokens of lines.
+
+    DIR is an exported model, or a folder that holds `tokenizer/source` and `vocabulary/source.txt`,
+    as `data` does after `make repro`.
+
+    **Example**
+
+        nmt tokenize --model data --side target 'The owl reads.'
+
+    **Output**, with tabs between the fields: number of the line, tokens, their numbers, and the
+    tokens that are not in the vocabulary. `▁` begins a word; `<0xE2>` is a byte.
+    """
+    portions = open_portions(lines)
+    if (model / MANIFEST).exists():
+        verify_bundle(model)
+    own = load_side(model, side)
+    for number, line in enumerate(chain.from_iterable(portions), start=1):
+        tokens, ids = own.tokens(line), own.ids(line)
+        unknown = [token for token, each in zip(tokens, ids, strict=True) if each == UNK]
+        typer.echo(f"{number}\t{' '.join(tokens)}\t{' '.join(map(str, ids))}\t{' '.join(unknown)}")

@@ -40,11 +40,11 @@ class Look:
     source: list[str]
     """Tokens, with the end of the sentence."""
     target: list[str]
-    weights: Float[np.ndarray, "T S"]
-    """From 0 to 1."""
+    weights: Float[np.ndarray, "*LH T S"]
+    """From 0 to 1; of all heads together, or of each head of each layer."""
 
 
-def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
+def draw_looks(folder: Path, looks: Mapping[int, Look] | Mapping[str, Look]) -> None:
     """Write a folder with a PNG for each look, ``1.png`` for number 1."""
     fonts = choose_fonts(
         text for look in looks.values() for text in (look.line, *look.source, *look.target)
@@ -55,31 +55,29 @@ def draw_looks(folder: Path, looks: Mapping[int, Look]) -> None:
 
 
 def draw_attention_map(path: Path, look: Look, *, fonts: Sequence[str] | None = None) -> None:
-    """Write a PNG with a row per target token and a column per source token; dark is much."""
-    size = max(4.0, 0.45 * len(look.source) + 1.5), max(3.0, 0.32 * len(look.target) + 1.5)
+    """Write a PNG of a map, or one per head: rows are target tokens, columns source tokens."""
+    is_single = look.weights.ndim == len("TS")
+    weights = look.weights[None, None] if is_single else look.weights
+    wide, high = (0.45, 0.32) if is_single else (0.26 * weights.shape[1], 0.22 * len(weights))
+    size = max(4.0, wide * len(look.source) + 1.5), max(3.0, high * len(look.target) + 1.5)
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    image = axes.imshow(look.weights, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    source, target = (
-        [token.replace("▁", "·") for token in side] for side in (look.source, look.target)
-    )
+    maps = figure.subplots(*weights.shape[:2], squeeze=False, sharex=True, sharey=True)
+    source, target = ([t.replace("▁", "·") for t in side] for side in (look.source, look.target))
     style: dict[str, Any] = {"parse_math": False, "fontfamily": fonts}
-    axes.set_xticks(range(len(source)), source, rotation=60, ha="left", **style)
-    axes.set_yticks(range(len(target)), target, **style)
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0)
-    axes.set_title(look.line, fontsize="medium", **style)
-    figure.colorbar(image, ax=axes, label="attention", fraction=0.04)
+    for (layer, head), axes in np.ndenumerate(maps):
+        image = axes.imshow(weights[layer, head], cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+        axes.set_xticks(range(len(source)), source, rotation=60, ha="left", **style)
+        axes.set_yticks(range(len(target)), target, **style)
+        axes.xaxis.tick_top()
+        axes.tick_params(length=0, labeltop=layer == 0)
+        axes.set_xlabel("" if is_single else f"layer {layer + 1}, head {head + 1}")
+    figure.suptitle(look.line, fontsize="medium", **style)
+    figure.colorbar(image, ax=maps, label="attention", fraction=0.04)
     save_figure(figure, path)
 
 
 def draw_learning_curve(
-    path: Path,
-    losses: Mapping[str, Curve],
-    scores: Curve,
-    rates: Curve,
-    *,
-    metric: str,
+    path: Path, losses: Mapping[str, Curve], scores: Curve, rates: Curve, *, metric: str
 ) -> None:
     """Write a PNG of a training by update: losses in nats per token, scores and learning rates.
 

@@ -55,7 +55,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         decoding = files.read_json(folder / "decoding.json")
         decoding.pop("unsure_below", None)  # of earlier exports
         settings = config.build(TranslatorConfig, decoding, at="decoding")
-    source, target = _load_side(folder, "source"), _load_side(folder, "target")
+    source, target = load_side(folder, "source"), load_side(folder, "target")
     vocabularies = source.vocabulary, target.vocabulary
     load_full = partial(_load_full, folder, vocabularies, device, threads)
     chosen = choose_engine(engine, list_engines(folder), device)
@@ -216,7 +216,12 @@ def _load_later(
     return load_full()
 
 
-def _load_side(folder: Path, name: str) -> Side:
+def load_side(folder: Path, name: str) -> Side:
+    """Return the tokenizer and the vocabulary of a side, ``source`` or ``target``.
+
+    Raises:
+        BundleError: if one of them cannot be read.
+    """
     with explain_unreadable(path := folder / "vocabulary" / f"{name}.txt"):
         vocabulary = Vocabulary.load(path)
     with explain_unreadable(path := folder / "tokenizer" / name):

@@ -1,6 +1,7 @@
-"""``nmt explain``, ``sample`` and ``next``: alternatives, attention, alignments and samples."""
+"""``nmt explain``, ``sample``, ``next``, ``tokenize``: alternatives, attention, samples, tokens."""
 
 import math
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from nmt_core.cli import options
 from nmt_core.models.settings import RnnConfig
 from nmt_core.search.settings import SamplingConfig
+from nmt_core.text import Characters
 from nmt_core.text.aligner.aligner import format_links
 from nmt_core.text.aligner.learning import learn_aligner
+from nmt_core.text.side import Side
+from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.scripted import scripted_translator
@@ -94,15 +98,24 @@ def test_attention_is_drawn_for_each_line(bundle, tmp_path):
     )
 
 
-def test_model_without_attention_says_so(tmp_path):
-    shape = RnnConfig(
-        width=8, hidden_width=8, attention="none", input_feeding=False, direction="forward"
-    )
-    plain = export(tmp_path / "export", translator=tiny_translator(model=shape), model=shape)
-    words = ("explain", "--model", plain, "--attention", tmp_path / "a", "Hund")
+def test_heads_are_drawn_beside_their_mean(bundle, tmp_path):
+    ask("explain", bundle, "--attention", tmp_path / "pictures", "--heads", lines=LINES[:1])
 
-    refused = run(*words)
-    assert (refused.exit_code, "this model has no attention" in refused.stderr) == (1, True)
+    names = ["1-encoder.png", "1-heads.png", "1.png"]
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == names
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "lacks"),
+    [({"attention": "none", "input_feeding": False}, (), ";"), ({}, ("--heads",), " heads;")],
+)
+def test_model_without_attention_says_so(tmp_path, settings, more, lacks):
+    shape = RnnConfig(width=8, hidden_width=8, direction="forward", **settings)
+    plain = export(tmp_path / "export", translator=tiny_translator(model=shape), model=shape)
+    refused = run("explain", "--model", plain, "--attention", tmp_path / "a", *more, "Hund")
+
+    assert refused.exit_code == 1
+    assert f"this model has no attention{lacks}" in refused.stderr
     assert not (tmp_path / "a").exists()
 
 
@@ -125,6 +138,7 @@ def test_alignments_are_a_line_for_each_translation(tmp_path):
         (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
         (["--prefix", "a\udcff"], "--prefix is not UTF-8 (character 2)"),
         (["--alignments", "links"], "exported without an aligner"),
+        (["--heads"], "--heads draws into a folder; add --attention DIR"),
     ],
     ids=str,
 )
@@ -173,3 +187,36 @@ def test_next_tokens_have_probabilities(bundle, arguments, lines):
     result = run("next", "--model", bundle, "--prefix", "dog", "-k", 3, *arguments, lines=lines)
 
     assert result.stdout.splitlines() == [f"{token}\t{p:.4f}" for token, p in expected]
+
+
+# tokenize
+
+
+def test_tokens_have_their_numbers_and_the_unknown_ones_are_named(tmp_path):
+    side = Side(Characters(), Vocabulary([*SPECIALS, *"abc▁"]))
+    side.tokenizer.save(tmp_path / "tokenizer/target")
+    side.vocabulary.save(tmp_path / "vocabulary/target.txt")
+
+    rows = ask("tokenize", tmp_path, "--side", "target", lines=["ab c", "", "cö☃"])
+    assert rows == [
+        ["1", "a b ▁ c", "4 5 7 6", ""],
+        ["2", "", "", ""],
+        ["3", "c ö ☃", "6 3 3", "ö ☃"],
+    ]
+
+
+def test_tokens_are_those_that_the_model_reads(bundle):
+    side = Translator.load(bundle).source
+    [[_, tokens, numbers, unknown]] = ask("tokenize", bundle, lines=["Der  Hund ☃"])
+
+    assert tokens.split(" ") == side.tokens("Der  Hund ☃")
+    assert [*map(int, numbers.split(" "))] == side.ids("Der  Hund ☃")
+    assert "<0xE2>" in tokens
+    assert unknown == ""
+
+
+def test_folder_without_tokenizer_is_refused(bundle, tmp_path):
+    assert "cannot be read" in refuse("tokenize", "--model", tmp_path, "Hund")
+    altered = shutil.copytree(bundle, tmp_path / "altered")
+    (altered / "vocabulary/source.txt").write_text("none")
+    assert "vocabulary/source.txt" in refuse("tokenize", "--model", altered, "Hund")

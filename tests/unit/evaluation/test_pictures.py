@@ -116,3 +116,18 @@ def test_attention_map_has_the_source_above_its_columns(monkeypatch):
     assert (0, 1) == axes.images[0].get_clim()
     assert axes.images[0].get_array().tolist() == WEIGHTS.tolist()
     assert "attention" == bar.get_ylabel()
+
+
+def test_heads_have_a_map_each_with_tokens_above_and_before(monkeypatch):
+    weights = np.random.default_rng(1).random((2, 3, 4, 3))
+    *maps, bar = list_axes(monkeypatch, draw_attention_map, Look("x", SOURCE, TARGET, weights))
+    maps[0].figure.canvas.draw()
+
+    assert [axes.images[0].get_array().tolist() for axes in maps] == [
+        each.tolist() for layer in weights for each in layer
+    ]
+    assert maps[4].get_xlabel() == "layer 2, head 2"
+    above = [axes.xaxis.get_major_ticks()[0].label2.get_visible() for axes in maps]
+    before = [axes.yaxis.get_major_ticks()[0].label1.get_visible() for axes in maps]
+    assert (above, before) == ([True] * 3 + [False] * 3, [True, False, False] * 2)
+    assert "attention" == bar.get_ylabel()
