@@ -24,7 +24,7 @@ from nmt_core.corpora.reading import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.models.settings import read_model_config
 from nmt_core.text.aligner.learning import Shortlist, learn_shortlist
-from nmt_core.text.aligner.words import ShortlistConfig
+from nmt_core.text.aligner.pieces import ShortlistConfig
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.engine_export import prepare_engines

@@ -28,7 +28,7 @@ from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SliceBounds
 from nmt_core.models.settings import ModelConfig
 from nmt_core.search.engine import Precision
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.aligner.words import ShortlistConfig
+from nmt_core.text.aligner.pieces import ShortlistConfig
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.settings import (

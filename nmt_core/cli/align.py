@@ -55,7 +55,7 @@ def align(
     if aligner:
         chosen = load_aligner(aligner)
     elif learn:
-        chosen = learn_aligner(lines, tell=show_step)
+        chosen = learn_aligner(lines, report=show_step)
         write_aligner(learn, chosen)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))

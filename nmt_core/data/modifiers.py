@@ -12,7 +12,7 @@ import regex
 from numpy.random import Generator
 
 from nmt_core.base.symbols import SYMBOLS, SymbolClass
-from nmt_core.literals.checking import read_worth
+from nmt_core.literals.checking import read_literal_value
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
 
@@ -143,7 +143,7 @@ def list_parts(line: str, language: str) -> Iterator[tuple[Hashable, CommonPart]
     """Yield the value and place of each literal and name: words with a capital, no literals."""
     literals = find_literals(line, language)
     for literal in literals:
-        value = read_worth(literal, language)
+        value = read_literal_value(literal, language)
         yield value, (literal.start, literal.end, literal.kind.symbol_class)
     for match in _NAME.finditer(line):
         if not any(n.start < match.end() and match.start() < n.end for n in literals):

@@ -60,8 +60,8 @@ def read_po_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     for message in file.messages:
         if _needs_translation(message):
             unit = _make_unit(message, file.lines, plurals, untranslated)
-            parts += ["".join(file.lines[at : message.first]), unit]
-            at = message.last
+            parts += ["".join(file.lines[at : message.start]), unit]
+            at = message.end
     parts.append("".join(file.lines[at:]))
     return make_file(parts, partial(_encode, charset=file.charset), untranslated)
 
@@ -109,7 +109,7 @@ def _make_unit(
     names = [name for name in ("msgid", "msgid_plural") if name in message.fields]
     has_formats = any(flag.endswith("-format") for flag in message.flags)
     return make_unit(
-        "".join(lines[message.first : message.last]),
+        "".join(lines[message.start : message.end]),
         [read_message(message.fields[name].text, untranslated) for name in names],
         partial(_write, message=message, lines=lines, plurals=plurals),
         untranslated,
@@ -127,9 +127,9 @@ def _write(
     plurals: _Plurals,
 ) -> str:
     """Return a message with translations of the singular and, if there is one, of the plural."""
-    line = lines[message.fields["msgid"].first]
+    line = lines[message.fields["msgid"].start]
     end = line[len(line.rstrip("\r\n")) :]
-    at = message.first
+    at = message.start
     is_fuzzy = FUZZY in message.flags
     written = []
     if is_doubtful != is_fuzzy:

@@ -1,1 +1,1 @@
-"""Literals: parts of a line that must come through a translation, as they are or in its form."""
+"""Literals: numbers, URLs, placeholders and terms that a translation must preserve."""

@@ -1,7 +1,7 @@
 """Check that a translation has the literals of its source, and no others.
 
-One rule serves both directions: a line *says* a literal of the other if it has one of the same
-meaning that stands for no other, or says it in words.
+The rule is the same in both directions: a line *expresses* a literal of the other line if it has
+its own literal with the same meaning, or has it in words. A literal expresses at most one other.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import regex
 
-from nmt_core.literals.cldr import load_conventions, names_unit, spells
+from nmt_core.literals.cldr import load_conventions, mentions_unit, spells_number
 from nmt_core.literals.finding import (
     Literal,
     LiteralFinder,
@@ -32,24 +32,24 @@ from nmt_core.literals.number import (
     shorten_year,
 )
 
-SHORT_YEAR = 2
+SHORT_YEAR_DIGITS = 2
 """Digits of a year without its century."""
-NEAR = 24
-"""Characters around a number in which its unit may be a word."""
+UNIT_DISTANCE = 24
+"""Maximum distance of a unit in words from its number, in characters."""
 
 _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _COUNTED = regex.compile(r" (?:\p{Lu}\p{L}|\p{L}{4})")
-"""Words behind a 1 that it may count, so that an article says it; short ones are none, as *of*."""
+"""A word after a 1 that it may count, so that an article expresses the 1; not *of* and the like."""
 _NUMBERED = regex.compile(r"(?:\p{Lu}\p{L}{3,}|[.:\[]) ?$")
-"""Words and signs before a number that it may number, as in *Article 1*."""
-_PARTED = regex.compile(r"[\s,;]*")
-"""The text between two numbers that no longer form a range."""
+"""Text before a number that identifies something, as in *Article 1*."""
+_SEPARATED = regex.compile(r"[\s,;]*")
+"""Text between two numbers that do not form a range."""
 
 
 @dataclass(frozen=True)
-class MeasuredLine:
-    """A line of a language with its literals."""
+class AnalyzedLine:
+    """A line in a language with its literals."""
 
     text: str
     language: str
@@ -57,17 +57,17 @@ class MeasuredLine:
 
     @cached_property
     def scales(self) -> frozenset[int]:
-        """The powers of ten of its words of scale."""
+        """The powers of ten of scale words such as *million* in the line."""
         read_scale = load_conventions(self.language).read_scale
         return frozenset(filter(None, map(read_scale, _WORD.findall(self.text))))
 
     def name(self, literal: Literal) -> str:
-        """Return a literal as a breach names it, with its unit and word of scale."""
+        """Return the text of a literal for a breach, with the sign of its unit."""
         start, end = find_extent(literal)
         return self.text[start:end]
 
     def read(self, literal: Literal) -> Iterator[Hashable]:
-        """Yield what one of its literals may mean; literals that share a meaning say the same."""
+        """Yield the possible meanings of a literal; literals with a common meaning match."""
         match literal.kind:
             case LiteralKind.VERBATIM:
                 yield fold_name(literal.text)
@@ -89,15 +89,16 @@ class MeasuredLine:
             parts = list_joined(literal.text)
             yield "joined", *(shorten_year(read_number(part, self.language)) for part in parts)
 
-    def read_loosely(self, literal: Literal, other: "MeasuredLine") -> Iterator[Hashable]:
-        """Yield what a number may mean if a word of scale elsewhere is its own, or a year is short.
+    def read_loosely(self, literal: Literal, other: "AnalyzedLine") -> Iterator[Hashable]:
+        """Yield meanings of a number with a scale word elsewhere in the line, or as a short year.
 
-        A word of scale right behind it may only stand elsewhere in the other line, not nowhere.
+        The scale of a number with its own scale word may only be ignored if the other line has this
+        word somewhere.
         """
         value = read_number(literal.text, self.language)
         if literal.kind is not LiteralKind.NUMBER or not isinstance(value, Decimal):
             return
-        if shorten_year(value) != value or len(literal.text) == SHORT_YEAR:
+        if shorten_year(value) != value or len(literal.text) == SHORT_YEAR_DIGITS:
             yield "year", shorten_year(value)
         letter = self.text[literal.end : literal.end + 1].casefold()
         scales = {*self.scales, load_conventions(self.language).scales.get(letter, 0)}
@@ -105,64 +106,65 @@ class MeasuredLine:
             yield from (value.scaleb(power).normalize() for power in {0, *scales})
 
     def has_unit(self, unit: str, language: str, near: Literal | None = None) -> bool:
-        """Tell whether a unit of another line's language stands in the line, or near a number.
+        """Return whether the line has a unit of another language, optionally near a number.
 
-        One sign may serve several numbers, as in *3 to 5%*.
+        Units of all literals count, because one sign may belong to several numbers: *3 to 5%*.
         """
-        text = self.text[max(0, near.start - NEAR) : near.end + NEAR] if near else self.text
-        beside = " ".join(literal.unit for literal in self.literals)
-        return names_unit(f"{text} {beside}", unit, (language, self.language))
+        start, end = (near.start, near.end) if near else (0, len(self.text))
+        text = self.text[max(0, start - UNIT_DISTANCE) : end + UNIT_DISTANCE]
+        units = " ".join(literal.unit for literal in self.literals)
+        return mentions_unit(f"{text} {units}", unit, (language, self.language))
 
-    def says(self, literal: Literal, other: "MeasuredLine") -> bool:
-        """Tell whether the line says a literal of another: in words, or within its own literals."""
+    def expresses(self, literal: Literal, other: "AnalyzedLine") -> bool:
+        """Return whether the line has a literal of another in words or within its own literals."""
         if literal.kind is LiteralKind.TERM:
             return False
         if literal.kind is LiteralKind.VERBATIM:
-            count = sum(one.text == literal.text for one in other.literals)
+            count = sum(each.text == literal.text for each in other.literals)
             if len(match_name(literal.text).findall(self.text)) >= count:
                 return True
             if not LONE_SIGN.fullmatch(literal.text):
                 return False
             return self.has_unit(literal.text, other.language)
         return (
-            any(self._says_day(*day) for day in list_days(literal.text))
-            or self._says_numbers(literal, other)
+            any(self._expresses_day(*day) for day in list_days(literal.text))
+            or self._expresses_numbers(literal, other)
             or any(
-                match_name(literal.text).search(one.text)
-                for one in self.literals
-                if one.kind is LiteralKind.VERBATIM
+                match_name(literal.text).search(each.text)
+                for each in self.literals
+                if each.kind is LiteralKind.VERBATIM
             )
         )
 
-    def _says_numbers(self, literal: Literal, other: "MeasuredLine") -> bool:
-        """Tell whether the line says a number of another in words, or those of a range in order."""
+    def _expresses_numbers(self, literal: Literal, other: "AnalyzedLine") -> bool:
+        """Return whether the line has a number in words, or the numbers of a range in order."""
         values = [read_number(part, other.language) for part in list_joined(literal.text)]
         if len(values) > 1:
-            return self._says_in_order(values)
+            return self._has_in_order(values)
         value = values[0]
         if not isinstance(value, Decimal):
             return False
-        meant = {value.scaleb(literal.scale)}
+        candidates = {value.scaleb(literal.scale)}
         if not literal.scale or literal.scale in self.scales:
-            meant.add(value)
-            short = shorten_year(value)  # of a decade, as "the eighties" say 1980
+            candidates.add(value)
+            short = shorten_year(value)  # "the eighties" express 1980
             if isinstance(short, Decimal) and short and short % 10 == 0:
-                meant.add(short)
+                candidates.add(short)
         may_be_article = value == 1 and not literal.unit and _COUNTED.match(other.text, literal.end)
-        inner = {  # of numbers within names, dates and ranges
+        inner = {  # numbers within names, dates and ranges
             read_number(run, self.language)
-            for one in self.literals
-            if read_number(one.text, self.language) is None
-            for run in regex.findall(r"\p{Nd}+", one.text)
+            for each in self.literals
+            if read_number(each.text, self.language) is None
+            for run in regex.findall(r"\p{Nd}+", each.text)
         }
         return (
             (may_be_article and not _NUMBERED.search(other.text[: literal.start]))
             or value in inner
-            or any(spells(self.text, each, self.language) for each in meant)
+            or any(spells_number(self.text, each, self.language) for each in candidates)
         )
 
-    def _says_day(self, day: int, month: int) -> bool:
-        """Tell whether the line has a day in digits or words and a month by its name."""
+    def _expresses_day(self, day: int, month: int) -> bool:
+        """Return whether the line has a day, in digits or words, and the name of a month."""
         numbers = {
             read_number(part, self.language)
             for literal in self.literals
@@ -170,25 +172,25 @@ class MeasuredLine:
         }
         name = load_conventions(self.language).months[month - 1]
         return name in self.text.casefold() and (
-            Decimal(day) in numbers or spells(self.text, Decimal(day), self.language)
+            Decimal(day) in numbers or spells_number(self.text, Decimal(day), self.language)
         )
 
-    def _says_in_order(self, values: Sequence[Hashable]) -> bool:
-        """Tell whether numbers stand in the line in order, with more than a space between them."""
+    def _has_in_order(self, values: Sequence[Hashable]) -> bool:
+        """Return whether the line has these numbers in order, with words or signs between them."""
         end = -1
-        wanted = [*values]
+        remaining = [*values]
         for literal in self.literals:
-            if wanted and wanted[0] == read_number(literal.text, self.language):
-                if end >= 0 and _PARTED.fullmatch(self.text, end, literal.start):
+            if remaining and remaining[0] == read_number(literal.text, self.language):
+                if end >= 0 and _SEPARATED.fullmatch(self.text, end, literal.start):
                     return False
-                del wanted[0]
+                del remaining[0]
                 end = literal.end
-        return not wanted
+        return not remaining
 
 
 @lru_cache(maxsize=1000)
 def match_name(text: str) -> regex.Pattern[str]:
-    """Return what finds a name in a line, whether or not spaces and hyphens part its signs."""
+    """Return a pattern of a name that ignores spaces and hyphens between its characters."""
     begin = r"(?<![\p{L}\p{Nd}])" if text[0].isalnum() else ""
     end = r"(?![\p{L}\p{Nd}])" if text[-1].isalnum() else ""
     signs = rf"{_GAPS.pattern}*".join(map(regex.escape, fold_name(text)))
@@ -196,12 +198,12 @@ def match_name(text: str) -> regex.Pattern[str]:
 
 
 def fold_name(text: str) -> str:
-    """Return a name as it is compared: without spaces and hyphens, so that *A-4* equals *A 4*."""
+    """Return a name without spaces and hyphens for comparison: *A-4* equals *A 4*."""
     return _GAPS.sub("", text) or text
 
 
-def read_worth(literal: Literal, language: str) -> Hashable:
-    """Return what a literal of a training pair is worth; equal ones stand for each other."""
+def read_literal_value(literal: Literal, language: str) -> Hashable:
+    """Return the value of a literal of a training pair; literals of equal value correspond."""
     if literal.kind is LiteralKind.NUMBER:
         return read_number(literal.text, language) or literal.text
     return literal.text
@@ -210,22 +212,22 @@ def read_worth(literal: Literal, language: str) -> Hashable:
 Problem = OneOf[
     "missing", "unit", "placed", "added", "repeated", "looping", "empty", "too long", "copied"
 ]
-"""The translation lacks a literal, or its unit; has one whose place is a guess; adds one; repeats a
-term; or all of it loops, is empty, was cut off, or is its source."""
+"""A literal or its unit is missing, its position is a guess, or it was added; a term is repeated;
+or the whole translation loops, is empty, was truncated, or copies the source."""
 
-MOST = 20
-"""Literals of a line that are looked for in words, which bounds the time that it takes."""
+MAX_WORD_SEARCHES = 20
+"""Maximum number of literals of a line that are searched in words, to bound the time."""
 
 
 class Breach(NamedTuple):
-    """A literal that did not come through a translation, or a flaw of all of it."""
+    """A literal that a translation does not preserve, or a problem of the whole translation."""
 
     kind: str
-    """The kind of the literal; ``sentence`` for a flaw of all."""
+    """The kind of the literal; ``sentence`` for a problem of the whole translation."""
     text: str
-    """The literal as the source has it, or as the translation has an added one; repeated words."""
+    """The literal in the source, the added literal in the translation, or the repeated words."""
     expected: str
-    """The literal as the translation should have it; nothing if it should not be there."""
+    """The expected literal in the translation; empty if the literal should not be there."""
     problem: Problem
 
 
@@ -235,51 +237,52 @@ def check_literals(
     languages: tuple[str, str],
     terms: Sequence[LiteralFinder] = (),
     *,
-    found: Sequence[Literal] | None = None,
+    source_literals: Sequence[Literal] | None = None,
 ) -> list[Breach]:
-    """Return the breaches of the literals of a translation, those of the source first.
+    """Return the breaches of a translation: missing literals first, then added ones.
 
-    ``terms`` find those of glossaries; ``found`` are the literals of the source, if known.
+    ``terms`` find the terms of glossaries; ``source_literals`` avoid searching the source again.
     """
-    wanted = find_literals(source, languages[0], terms) if found is None else found
-    there = find_literals(translation, languages[1], terms)
-    if not wanted and not there:
+    if source_literals is None:
+        source_literals = find_literals(source, languages[0], terms)
+    target_literals = find_literals(translation, languages[1], terms)
+    if not source_literals and not target_literals:
         return []
-    line = MeasuredLine(source, languages[0], wanted)
-    other = MeasuredLine(translation, languages[1], there)
+    line = AnalyzedLine(source, languages[0], source_literals)
+    other = AnalyzedLine(translation, languages[1], target_literals)
     breaches = [
-        Breach(literal.kind, line.name(literal), write_literal(literal, source, languages), why)
-        for literal, why in find_unsaid(line, other)
+        Breach(literal.kind, line.name(literal), write_literal(literal, source, languages), reason)
+        for literal, reason in find_missing(line, other)
     ]
-    forms = {form for literal in wanted for form in literal.forms}
-    for literal, why in find_unsaid(other, line):
+    forms = {form for literal in source_literals for form in literal.forms}
+    for literal, reason in find_missing(other, line):
         is_term = literal.kind is LiteralKind.TERM
-        if why == "missing" and (not is_term or forms & {*literal.forms}):
+        if reason == "missing" and (not is_term or forms & {*literal.forms}):
             problem: Problem = "repeated" if is_term else "added"
             breaches.append(Breach(literal.kind, other.name(literal), "", problem))
     return breaches
 
 
-def find_unsaid(
-    line: MeasuredLine, other: MeasuredLine
+def find_missing(
+    line: AnalyzedLine, other: AnalyzedLine
 ) -> Iterator[tuple[Literal, OneOf["missing", "unit"]]]:
-    """Yield the literals of a line that another does not say, or says without their unit."""
-    free = [(one, {*other.read(one)}) for one in other.literals]
-    unread: list[Literal] = []
+    """Yield the literals of a line that another line does not express, or without their unit."""
+    unmatched = [(each, {*other.read(each)}) for each in other.literals]
+    remaining: list[Literal] = []
     for literal in line.literals:
-        values = {*line.read(literal)}
-        at = next((at for at, (_, said) in enumerate(free) if values & said), None)
+        meanings = {*line.read(literal)}
+        at = next((at for at, (_, others) in enumerate(unmatched) if meanings & others), None)
         if at is None:
-            unread.append(literal)
+            remaining.append(literal)
             continue
-        same, _ = free.pop(at)
-        if literal.unit and not other.has_unit(literal.unit, line.language, same):
+        match, _ = unmatched.pop(at)
+        if literal.unit and not other.has_unit(literal.unit, line.language, match):
             yield literal, "unit"
-    loosely = [{*said, *other.read_loosely(one, line)} for one, said in free] if unread else []
-    for number, literal in enumerate(unread):
-        loose = {*line.read_loosely(literal, other)}
-        at = next((at for at, said in enumerate(loosely) if loose & said), None)
+    loose = [{*strict, *other.read_loosely(each, line)} for each, strict in unmatched if remaining]
+    for number, literal in enumerate(remaining):
+        meanings = {*line.read_loosely(literal, other)}
+        at = next((at for at, others in enumerate(loose) if meanings & others), None)
         if at is not None:
-            del loosely[at]
-        elif number >= MOST or not other.says(literal, line):
+            del loose[at]
+        elif number >= MAX_WORD_SEARCHES or not other.expresses(literal, line):
             yield literal, "missing"

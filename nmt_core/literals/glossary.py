@@ -1,8 +1,8 @@
-"""Glossaries: terms of a person's own, and how they are to be translated.
+"""Glossaries: terms of a user and their translations.
 
-A line of a glossary is a term, its translation, and further forms that count as well, with tabs or
-`` = `` between them. A term alone stays as it is, one of several words if a tab follows. Terms are
-found in any inflected form, by the stems of their words (Snowball).
+A line of a glossary has a term, its translation, and further accepted forms, separated by tabs or
+`` = ``. A term without a translation must not change; if it has several words, a tab follows it.
+Terms are found in any inflected form, by the stems of their words (Snowball).
 """
 
 import logging
@@ -30,17 +30,17 @@ from nmt_core.base.raw_lines import (
 )
 from nmt_core.literals.finding import Literal, LiteralFinder, LiteralKind, find_literals
 
-LONGEST_TERM = 200
-"""Characters of a term, and of a word that has a stem: what is kept is bounded."""
+MAX_TERM_CHARACTERS = 200
+"""Maximum length of a term, and of a word that is stemmed, to bound memory."""
 
 SEPARATOR = re.compile(r"\t|[^\S\t]=[^\S\t]")
-"""Between a term and its translations; ``C=3`` is a term."""
+"""Separator of a term and its translations; ``C=3`` is a term."""
 
-OWN_PATTERN = re.compile("/.+/")
-"""A regular expression in the glossary of an earlier export."""
+REGEX_ENTRY = re.compile("/.+/")
+"""A regular expression in the glossary of an older export."""
 
-MOST_ENTRIES = 200_000
-"""Entries of a glossary."""
+MAX_ENTRIES = 200_000
+"""Maximum number of entries of a glossary."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,18 +50,18 @@ class Glossary:
     """Terms of one pair of languages."""
 
     translations: dict[str, tuple[str, ...]]
-    """The translations of each term; none where it stays as it is."""
+    """The translations of each term; empty if the term must not change."""
     languages: tuple[str, str]
     """Codes of the source and the target."""
 
     @classmethod
     def load(
-        cls, path: Path | str, languages: Languages | tuple[str, str], *, sealed: bool = False
+        cls, path: Path | str, languages: Languages | tuple[str, str], *, legacy: bool = False
     ) -> "Glossary":
-        """Read a glossary from a file in UTF-8; see ``parse``.
+        """Read a glossary from a UTF-8 file; see ``parse``.
 
         Raises:
-            ConfigError: if it cannot be read, or a line of it is wrong, naming the line.
+            ConfigError: if the file cannot be read, or a line is invalid; the message names it.
         """
         path = Path(path)
         codes = languages.codes if isinstance(languages, Languages) else languages
@@ -71,7 +71,7 @@ class Glossary:
         except CorpusError as error:
             raise ConfigError(f"the glossary cannot be read: {error}") from None
         lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
-        return cls.parse(lines, codes, name=str(path), sealed=sealed)
+        return cls.parse(lines, codes, name=str(path), legacy=legacy)
 
     @classmethod
     def parse(
@@ -80,15 +80,15 @@ class Glossary:
         languages: tuple[str, str],
         *,
         name: str = "the glossary",
-        sealed: bool = False,
+        legacy: bool = False,
     ) -> "Glossary":
-        """Read lines of a term each; empty ones and those after ``#`` and a space say nothing.
+        """Parse lines with one term each; empty lines and comments after ``# `` are skipped.
 
-        If ``sealed``, as in earlier exports, several words need no tab, and regular expressions are
-        left out. Messages name the glossary.
+        ``legacy`` accepts glossaries of older exports: terms of several words need no tab, and
+        regular expressions are skipped. Messages contain ``name``.
 
         Raises:
-            ConfigError: if one is wrong, naming it.
+            ConfigError: if a line is invalid; the message names it.
         """
         translations: dict[str, tuple[str, ...]] = {}
         numbers: dict[str, int] = {}
@@ -96,16 +96,14 @@ class Glossary:
             if not line.strip() or line.lstrip().startswith("# "):
                 continue
             place = f"{name}, line {number}"
-            if sealed and OWN_PATTERN.fullmatch(line.strip()):
-                _log.warning(
-                    "%s is left out: a glossary has no regular expressions any more", place
-                )
+            if legacy and REGEX_ENTRY.fullmatch(line.strip()):
+                _log.warning("%s is skipped: glossaries no longer have regular expressions", place)
                 continue
             cells = SEPARATOR.split(line)
-            if len(cells) == 1 < len(line.split()) and not sealed:
+            if len(cells) == 1 < len(line.split()) and not legacy:
                 raise ConfigError(
-                    f"{place}: {line.strip()[:60]!r} has no translation; separate it from the term "
-                    f"by a tab or ' = ', or end the line with a tab if all of it stays as it is"
+                    f"{place}: {line.strip()[:60]!r} has no translation; separate term and "
+                    f"translation by a tab or ' = ', or end the line with a tab to keep the text"
                 )
             term, *forms = (unicodedata.normalize("NFC", cell.strip()) for cell in cells)
             while forms and not forms[-1]:
@@ -113,36 +111,35 @@ class Glossary:
             check_entry(term, forms, languages[0], place=place)
             if translations.setdefault(term, tuple(forms)) != tuple(forms):
                 raise ConfigError(
-                    f"{place}: {term!r} stands in line {numbers[term]} with another translation; "
-                    f"leave one of them out, or give both in one line as forms of it"
+                    f"{place}: {term!r} has another translation in line {numbers[term]}; remove "
+                    f"one of the lines, or write both translations in one line"
                 )
             numbers.setdefault(term, number)
-            if len(translations) > MOST_ENTRIES:
-                raise ConfigError(f"{place}: a glossary has at most {MOST_ENTRIES:,} terms")
+            if len(translations) > MAX_ENTRIES:
+                raise ConfigError(f"{place}: a glossary must have at most {MAX_ENTRIES:,} terms")
         return cls(translations, languages)
 
     def save(self, path: Path) -> None:
-        """Write the glossary as ``load`` reads it."""
+        """Write a file that ``load`` reads."""
         lines = ("\t".join([term, *(forms or [""])]) for term, forms in self.translations.items())
         files.write_text(path, "".join(f"{line}\n" for line in lines))
 
     @property
     def finders(self) -> Sequence[LiteralFinder]:
-        """Find its terms in lines of both languages: those that stay first."""
+        """Finders of its terms in lines of both languages: of terms that must not change first."""
         return self._find_kept, self._find_translated
 
     def _find_kept(self, line: str, _language: str) -> Iterator[Literal]:
-        """Yield terms that stay as they are: whole words in their case, longer ones first."""
+        """Yield terms that must not change, as whole words in the same case; longer ones win."""
         for match in self._kept.finditer(line):
             if match[0]:
                 yield Literal(LiteralKind.VERBATIM, *match.span(), match[0])
 
     def _find_translated(self, line: str, language: str) -> Iterator[Literal]:
-        """Yield terms of a line of the source, or their translations in one of the target.
+        """Yield the terms of a source line, or the translations of terms in a target line.
 
-        They are whole words, inflected or not. A word with an initial capital matches words with
-        one; a word with inner capitals matches itself or all capitals. The first translation is the
-        one to write; any of them counts.
+        Terms are whole words in any inflected form. A term with an initial capital matches only
+        words with one; a term with inner capitals matches only itself or all capitals.
         """
         for start, end, term in self._finders[language].find(line):
             forms = self.translations[term] if language == self.languages[0] else (term,)
@@ -150,50 +147,51 @@ class Glossary:
 
     @cached_property
     def _kept(self) -> regex.Pattern[str]:
-        kept = [term for term, forms in self.translations.items() if not forms]
-        kept += [unicodedata.normalize("NFD", term) for term in kept]
-        return regex.compile(r"(?<!\w)\L<terms>(?!\w)", ignore_unused=True, terms=kept)
+        terms = [term for term, forms in self.translations.items() if not forms]
+        terms += [unicodedata.normalize("NFD", term) for term in terms]
+        return regex.compile(r"(?<!\w)\L<terms>(?!\w)", ignore_unused=True, terms=terms)
 
     @cached_property
     def _finders(self) -> dict[str, "TermFinder"]:
         source, target = self.languages
         forms = dict.fromkeys(form for forms in self.translations.values() for form in forms)
-        terms = [term for term, own in self.translations.items() if own]
+        terms = [term for term, translations in self.translations.items() if translations]
         return {target: TermFinder(forms, target), source: TermFinder(terms, source)}
 
 
 def join_glossaries(glossaries: Sequence[Glossary]) -> Glossary:
-    """Return glossaries of one pair as one; of equal terms, those of the first count."""
+    """Return glossaries of one language pair as one; earlier glossaries win for equal terms."""
     translations = {
-        term: forms for one in reversed(glossaries) for term, forms in one.translations.items()
+        term: forms for each in reversed(glossaries) for term, forms in each.translations.items()
     }
     return Glossary(translations, glossaries[0].languages)
 
 
 def check_entry(term: str, forms: Sequence[str], language: str, *, place: str) -> None:
-    """Raise a ConfigError if an entry of a glossary says nothing, or cannot be read."""
+    """Raise a ConfigError if an entry of a glossary is invalid or has no effect."""
     for cell in (term, *forms):
         if not cell:
             raise ConfigError(f"{place}: a term or a translation is empty; write both, or the term")
-        if len(cell) > LONGEST_TERM:
+        if len(cell) > MAX_TERM_CHARACTERS:
             raise ConfigError(
-                f"{place}: {cell[:40]!r}... has {len(cell):,} characters; {LONGEST_TERM} may be"
+                f"{place}: {cell[:40]!r}... has {len(cell):,} characters; use at most "
+                f"{MAX_TERM_CHARACTERS}"
             )
         if any(unicodedata.category(sign) in {"Cc", "Co", "Cs"} for sign in cell):
-            raise ConfigError(f"{place}: {cell!r} has a control character; take it out")
+            raise ConfigError(f"{place}: {cell!r} has a control character; remove it")
     literals = find_literals(term, language)
     if not forms and [literal.text for literal in literals] == [term]:
-        raise ConfigError(f"{place}: {term!r} stays as it is without a glossary; leave it out")
+        raise ConfigError(f"{place}: {term!r} is kept even without a glossary; remove the line")
 
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
     r"|[\p{L}\p{M}\p{N}_]+|[^\s\p{L}\p{M}\p{N}_]"
 )
-"""A word, a mark, or a character of a script without spaces."""
+"""A word, a punctuation mark, or a character of a script without spaces."""
 
 _stemmers = threading.local()
-"""The stemmers of a thread, by language: one serves no two threads at once."""
+"""The stemmers of each thread, by name, because stemmers are not thread-safe."""
 
 
 class Word(NamedTuple):
@@ -206,12 +204,12 @@ class Word(NamedTuple):
 
 
 def split_words(line: str) -> list[str]:
-    """Return the words and marks of a line."""
+    """Return the words and punctuation marks of a line."""
     return _WORD.findall(line)
 
 
 def stem_words(line: str, language: str) -> list[Word]:
-    """Return the words and marks of a line; of an unknown language, each is its own stem."""
+    """Return the words and punctuation marks of a line with their stems."""
     return [
         Word(match[0], find_stem(match[0], language), *match.span())
         for match in _WORD.finditer(line)
@@ -219,9 +217,9 @@ def stem_words(line: str, language: str) -> list[Word]:
 
 
 def find_stem(word: str, language: str) -> str:
-    """Return the stem of a word, in lower case, composed (NFC); one too long is its own."""
+    """Return the stem of a word, case-folded, in NFC; the word itself if it cannot be stemmed."""
     word = unicodedata.normalize("NFC", word)
-    return _find_stem(word, language) if len(word) <= LONGEST_TERM else word.casefold()
+    return _find_stem(word, language) if len(word) <= MAX_TERM_CHARACTERS else word.casefold()
 
 
 @lru_cache(maxsize=100_000)
@@ -240,7 +238,7 @@ def _find_stem(word: str, language: str) -> str:
 
 @lru_cache
 def find_stemmer(language: str) -> str | None:
-    """Return the name of the stemmer of a language, as English calls it; None if there is none."""
+    """Return the name of a language's Snowball stemmer, such as ``german``; None without one."""
     import snowballstemmer  # optional
 
     try:
@@ -252,7 +250,7 @@ def find_stemmer(language: str) -> str | None:
 
 
 class TermFinder:
-    """Finds the terms of one language, none of them empty, by the stems of their words."""
+    """Finds non-empty terms of one language by the stems of their words."""
 
     def __init__(self, terms: Iterable[str], language: str) -> None:
         self._language = language
@@ -263,12 +261,12 @@ class TermFinder:
         lengths = defaultdict(set)
         for stems in self._terms:
             lengths[stems[0]].add(len(stems))
-        self._lengths = {first: sorted(those, reverse=True) for first, those in lengths.items()}
+        self._lengths = {first: sorted(sizes, reverse=True) for first, sizes in lengths.items()}
 
     def find(self, line: str) -> Iterator[tuple[int, int, str]]:
-        """Yield where terms are in a line, and how the glossary has them, from left to right.
+        """Yield the start, the end and the term of each match, from left to right.
 
-        Of terms that begin alike, the longest is taken.
+        The longest term wins.
         """
         stems = (find_stem(word, self._language) for word in split_words(line))
         if not any(stem in self._lengths for stem in stems):
@@ -282,18 +280,18 @@ class TermFinder:
             at += length
 
     def _find_at(self, words: Sequence[Word], at: int) -> tuple[str, int]:
-        """Return the longest term that begins at a word, if any, and the number of its words."""
+        """Return the longest term that begins at a word, and its number of words; or "" and 1."""
         for length in self._lengths.get(words[at].stem, ()):
-            there = words[at : at + length]
-            for wanted, term in self._terms.get(tuple(word.stem for word in there), ()):
-                if all(has_fitting_case(w.text, own) for w, own in zip(there, wanted, strict=True)):
-                    return term, len(there)  # shorter than length at the end
+            run = words[at : at + length]
+            for texts, term in self._terms.get(tuple(word.stem for word in run), ()):
+                if all(matches_case(word.text, own) for word, own in zip(run, texts, strict=True)):
+                    return term, len(run)  # shorter than ``length`` at the end of a line
         return "", 1
 
 
-def has_fitting_case(word: str, wanted: str) -> bool:
-    """Tell whether a word is written as that of a term may be."""
+def matches_case(word: str, term_word: str) -> bool:
+    """Return whether the case of a word is compatible with that of a term's word."""
     word = unicodedata.normalize("NFC", word)
-    if wanted[1:] != wanted[1:].lower():
-        return word in {wanted, wanted.upper()}
-    return wanted[0] == wanted[0].lower() or word[0] == word[0].upper()
+    if term_word[1:] != term_word[1:].lower():
+        return word in {term_word, term_word.upper()}
+    return term_word[0] == term_word[0].lower() or word[0] == word[0].upper()

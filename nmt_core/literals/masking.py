@@ -1,6 +1,6 @@
-"""What a model reads in place of literals and quotation marks, and what stands there again.
+"""Replace literals by symbols and unknown quotation marks by known ones, and restore them.
 
-Symbols stand for literals while a model translates. Quotation marks are read as ones that it knows.
+The model translates the symbols; afterwards, the literals replace them again.
 """
 
 import re
@@ -22,38 +22,38 @@ class MaskedText(NamedTuple):
     """Adjacent literals that one symbol replaces."""
 
     source: str
-    """As the source has them."""
+    """Their text in the source."""
     target: str
-    """As the translation should have them."""
+    """Their text for the translation."""
     is_verbatim: bool
-    """True if one of the literals must not change."""
+    """Whether one of the literals must not change."""
     is_term: bool
 
 
-class Masked(NamedTuple):
-    """A line with symbols in the place of literals."""
+class MaskedLine(NamedTuple):
+    """A line with symbols instead of literals."""
 
     line: str
     texts: Mapping[str, MaskedText]
-    """The text that each symbol replaces."""
+    """The literals that each symbol replaces."""
     has_capital: bool = False
-    """Whether the line began with a capital letter."""
+    """Whether the original line begins with a capital letter."""
 
 
 def mask(
     line: str, literals: Sequence[Literal], languages: tuple[str, str], *, numbers: bool
-) -> Masked:
-    """Return a line with a symbol for each group of adjacent literals, as far as symbols suffice.
+) -> MaskedLine:
+    """Return a line with a symbol for each group of adjacent literals, until symbols run out.
 
-    ``numbers`` masks numbers, dates and terms, too.
+    ``numbers`` also masks numbers, dates and terms.
     """
-    symbols = {name: iter(those) for name, those in SYMBOLS.items()}
+    symbols = {name: iter(characters) for name, characters in SYMBOLS.items()}
     parts, end, texts = [], 0, {}
     for group in join_adjacent(literals, line):
-        is_verbatim = any(one.kind is LiteralKind.VERBATIM for one in group)
+        is_verbatim = any(literal.kind is LiteralKind.VERBATIM for literal in group)
         if not (is_verbatim or numbers):
             continue
-        is_name = any(one.kind.symbol_class == "name" for one in group)
+        is_name = any(literal.kind.symbol_class == "name" for literal in group)
         symbol = next(symbols["name" if is_name else "number"], None)
         if symbol is None:
             continue
@@ -63,16 +63,16 @@ def mask(
         texts[symbol] = MaskedText(text, target, is_verbatim, group[0].kind is LiteralKind.TERM)
         parts += [line[end:start], symbol]
         end = group_end
-    return Masked("".join([*parts, line[end:]]), texts, line[:1].isupper())
+    return MaskedLine("".join([*parts, line[end:]]), texts, line[:1].isupper())
 
 
 def write_literal(literal: Literal, line: str, languages: tuple[str, str]) -> str:
-    """Return a literal of a line as its translation should have it, with the sign of its unit."""
+    """Return a literal of a line in the format of the target language, with its unit."""
     match literal.kind:
         case LiteralKind.TERM:
             return literal.forms[0]
         case LiteralKind.DATE if is_time(literal.text):
-            return ":".join(regex.findall(r"\p{Nd}+", literal.text))  # as every language reads it
+            return ":".join(regex.findall(r"\p{Nd}+", literal.text))  # valid in every language
         case LiteralKind.NUMBER:
             number = write_number(literal.text, *languages)
             if not literal.extent or literal.scale:
@@ -87,7 +87,7 @@ def write_literal(literal: Literal, line: str, languages: tuple[str, str]) -> st
 def write_literals(
     line: str, literals: Sequence[Literal], languages: tuple[str, str], start: int, end: int
 ) -> str:
-    """Return a part of a line with its literals in the form of the target language."""
+    """Return the text from start to end with its literals in the format of the target language."""
     parts = []
     for literal in literals:
         first, last = find_extent(literal)
@@ -96,14 +96,14 @@ def write_literals(
     return "".join([*parts, line[start:end]])
 
 
-def insert_lost(translation: str, masked: Masked) -> str:
-    """Return a translation with each symbol of its source for what stays as it is once.
+def insert_missing(translation: str, masked: MaskedLine) -> str:
+    """Return a translation with repeated symbols removed and missing verbatim ones inserted.
 
-    One that is missing is put behind an equal share of the words, which is about where it belongs.
+    A missing symbol is inserted at the same relative position as in the source.
     """
     for symbol, text in masked.texts.items():
-        first, mark, rest = translation.partition(symbol)
-        translation = first + mark + rest.replace(symbol, "")
+        head, mark, tail = translation.partition(symbol)
+        translation = head + mark + tail.replace(symbol, "")
         if text.is_verbatim and not mark:
             before, after = (len(part.split()) for part in masked.line.split(symbol))
             translation = insert_word(translation, before / max(1, before + after), symbol)
@@ -111,7 +111,7 @@ def insert_lost(translation: str, masked: Masked) -> str:
 
 
 def insert_word(line: str, share: float, word: str) -> str:
-    """Return a line with a word behind a share of its words, before the marks at its end."""
+    """Return a line with a word inserted after a share of its words, before final punctuation."""
     final = _FINAL.search(line)
     start = final.start() if final else len(line)
     words = line[:start].split(" ")
@@ -119,11 +119,11 @@ def insert_word(line: str, share: float, word: str) -> str:
     return " ".join([*words[:at], word, *words[at:]]).strip() + line[start:]
 
 
-def restore(translation: str, masked: Masked, *, in_capitals: bool = False) -> str:
-    """Return a translation with literals in the place of symbols, in the target's form.
+def restore(translation: str, masked: MaskedLine, *, in_capitals: bool = False) -> str:
+    """Return a translation with literals of the target language instead of symbols.
 
-    A symbol that the source does not have is left out. A term that begins the translation of a line
-    with an initial capital gets one, too; ``in_capitals`` writes terms in capitals.
+    Symbols without a counterpart in the source are removed. A term at the beginning gets an initial
+    capital if the source line has one; ``in_capitals`` writes terms in capitals.
     """
     parts, end = [], 0
     for match in _SYMBOL.finditer(translation):
@@ -137,34 +137,34 @@ def restore(translation: str, masked: Masked, *, in_capitals: bool = False) -> s
 
 
 STRAIGHT = '"'
-PAIRS = ("„“", STRAIGHT * 2, "“”", "«»")
-"""Marks that open and close, as which others are read: the first that are known; last come those
-that many a text has only now and then."""
+QUOTE_PAIRS = ("„“", STRAIGHT * 2, "“”", "«»")
+"""Opening and closing marks that may replace unknown ones: the first known pair is used. Pairs that
+are rare in many texts are last."""
 _MARKS = '"„“”«»'
 _MARK = re.compile(f"[{_MARKS}]")
-_READ = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
-"""Those that are read, among them what closes ``‚`` and is an apostrophe elsewhere."""
-_MAY_BE_READ = re.compile(f"[{_MARKS}‟‹›‚‘]")
+_REPLACEABLE = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
+"""Marks that are replaced, including the one that closes ``‚`` but is an apostrophe in words."""
+_MAY_BE_REPLACED = re.compile(f"[{_MARKS}‟‹›‚‘]")
 _ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}\w]*\w[^{_MARKS}]*[{_MARKS}]\s*")
 
 
 def list_known_marks(tokens: Iterable[str]) -> frozenset[str]:
-    """Return the characters of a vocabulary that are quotation marks."""
-    return frozenset(mark for token in tokens for mark in _READ.findall(token))
+    """Return the quotation marks in the tokens of a vocabulary."""
+    return frozenset(mark for token in tokens for mark in _REPLACEABLE.findall(token))
 
 
-def read_quotes(line: str, known: AbstractSet[str]) -> str:
+def replace_quotes(line: str, known: AbstractSet[str]) -> str:
     """Return a line with unknown quotation marks replaced by known ones."""
-    marks = [*_READ.finditer(line)] if _MAY_BE_READ.search(line) else []
+    marks = [*_REPLACEABLE.finditer(line)] if _MAY_BE_REPLACED.search(line) else []
     if known >= {match[0] for match in marks}:
         return line
-    pair = next((pair for pair in PAIRS if known >= {*pair}), "")
+    pair = next((pair for pair in QUOTE_PAIRS if known >= {*pair}), "")
     if not pair:
         return line
     parts, end, is_open = [], 0, False
     for match in marks:
         before = line[end : match.start()]
-        if not is_open and before[-1:].isalnum():  # such as that of inches
+        if not is_open and before[-1:].isalnum():  # such as a sign for inches
             continue
         parts += [before.rstrip(), pair[1]] if is_open else [before, pair[0]]
         end = match.end()
@@ -175,14 +175,14 @@ def read_quotes(line: str, known: AbstractSet[str]) -> str:
 
 
 def unquote(line: str) -> str:
-    """Return a line without quotation marks around all of it, see ``enclose``."""
+    """Return a line without quotation marks that enclose all of it; see ``requote``."""
     return line.strip()[1:-1].strip() if _ENCLOSED.fullmatch(line) else line
 
 
-def enclose(translation: str, source: str) -> str:
-    """Return a translation in straight quotation marks if its source stands in any and it has none.
+def requote(translation: str, source: str) -> str:
+    """Return a translation in straight quotation marks if only its source is enclosed in any.
 
-    Straight ones are right in every language.
+    Straight marks are valid in every language.
     """
     if not _ENCLOSED.fullmatch(source) or not translation or _MARK.search(translation):
         return translation

@@ -1,4 +1,4 @@
-"""Numbers, dates and times in digits: their values, and how the target language writes them."""
+"""Parse numbers, dates and times in digits, and write numbers in the target language."""
 
 import unicodedata
 from collections.abc import Hashable, Iterator
@@ -11,17 +11,17 @@ from nmt_core.literals.cldr import Conventions, load_conventions, look_up_units
 SPACES = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 """Spaces in numbers and before their units."""
 APOSTROPHES = "'’"
-"""Group digits in any language, as in Switzerland."""
+"""Separators of groups of digits that are valid in any language, as in Switzerland."""
 MINUS = "\N{MINUS SIGN}"
 ARABIC = str.maketrans({"٫": ".", "٬": ","})
-"""Separators that stand among Arabic digits alone."""
-ZEROS_OF_A_NAME = 3
-"""Digits from which on a number that begins with zero is a name: an area code, an agent."""
-MOST_DIGITS = 28
-"""Characters of a number up to which its value is exact; a longer one is a name."""
+"""ASCII equivalents of the separators between Arabic digits."""
+MIN_CODE_DIGITS = 3
+"""Minimum digits of a number with a leading zero that is a name, such as an area code."""
+MAX_DIGITS = 28
+"""Maximum length of a number with an exact value, in characters; longer ones are names."""
 
 FIRST_YEAR, LAST_YEAR, CENTURY = 1000, 2100, 100
-"""Numbers that may be years, of which the last two digits say the same."""
+"""Range of numbers that may be years, which match their last two digits."""
 
 DIGIT = regex.compile(r"\p{Nd}")
 _SEPARATOR = regex.compile(r"\D")
@@ -37,21 +37,21 @@ _SIGN_BEFORE = regex.compile(
     rf"(?<![\p{{L}}\p{{Nd}}])(\p{{Lu}}{{0,3}}\p{{Sc}}|\p{{Lu}}{{3}})[{SPACES}]?$"
 )
 _MAY_BE_WORD = regex.compile(r"(?=.*[aeiouy])\p{Ll}{1,3}")
-"""Short signs of units that are words, too, such as *in* and *a*; those without vowels are none."""
+"""Short signs of units that may also be words, such as *in* and *a*; words have a vowel."""
 _CODE = regex.compile(r"\p{Lu}{3}")
 LONE_SIGN = regex.compile(r"[%‰]|°\p{Lu}?|\p{Lu}{0,3}\p{Sc}")
-"""A sign of a unit or currency that stands beside no number, which a translation may write out."""
-LONGEST_SIGN = 6
-"""Characters before a number in which the sign or code of a currency stands."""
+"""A sign of a unit or currency without a number, which a translation may write as a word."""
+MAX_SIGN_CHARACTERS = 6
+"""Maximum length of a currency sign or code before a number, with its space."""
 
 _JOINT = regex.compile(r"[^\p{Nd}.,]+")
 
 Value = Decimal | str
-"""The value of a number; its digits if it is a name, such as 007."""
+"""The value of a number, or its digits if it is a name, such as 007."""
 
 
 def to_ascii(text: str) -> str:
-    """Return a number in ASCII digits, with a plain minus."""
+    """Return a number in ASCII digits, with an ASCII minus."""
     if text.isascii():
         return text
     digits = (
@@ -62,13 +62,13 @@ def to_ascii(text: str) -> str:
 
 
 def read_number(text: str, language: str) -> Value | None:
-    """Return what a number is worth, read as its language writes it or else as others do.
+    """Return the value of a number, in the format of its language or else in a common format.
 
-    None if it is a number in no format.
+    None if the text is not a number in any of these formats.
     """
     digits = to_ascii(text)
-    is_name = len(digits) >= ZEROS_OF_A_NAME and digits.isdecimal() and digits.startswith("0")
-    if is_name or len(digits) > MOST_DIGITS:
+    is_name = len(digits) >= MIN_CODE_DIGITS and digits.isdecimal() and digits.startswith("0")
+    if is_name or len(digits) > MAX_DIGITS:
         return digits
     for decimal, group in list_formats(load_conventions(language)):
         value = _parse(digits, decimal, group)
@@ -78,9 +78,9 @@ def read_number(text: str, language: str) -> Value | None:
 
 
 def list_formats(own: Conventions) -> list[tuple[str, str]]:
-    """Return the signs before decimals and between groups that a number may have, own ones first.
+    """Return pairs of a decimal and a group separator to try, those of the language first.
 
-    After them come those with the same sign of decimals, so that French *1.400* is a thousand.
+    Formats with the same decimal separator are next, so that French *1.400* is a thousand.
     """
     common = [(",", "."), (".", ",")]
     return [(own.decimal, own.group), *(common if own.decimal == "," else common[::-1])]
@@ -105,10 +105,10 @@ def _parse(digits: str, decimal: str, group: str) -> Decimal | None:
 
 
 def write_number(text: str, source: str, target: str) -> str:
-    """Return a number in the form of the target language; what is none in no format stays."""
-    own, other = load_conventions(source), load_conventions(target)
+    """Return a number in the format of the target language; other text only in ASCII digits."""
+    other = load_conventions(target)
     digits = to_ascii(text)
-    formats = list_formats(own)
+    formats = list_formats(load_conventions(source))
     used = next((form for form in formats if _parse(digits, *form) is not None), None)
     if source == target or used is None or digits.lstrip("+-").isdecimal():
         return text if source == target else digits
@@ -121,9 +121,9 @@ def write_number(text: str, source: str, target: str) -> str:
 
 
 def write_amount(number: str, unit: str, source: str, target: str) -> str:
-    """Return a number with the sign of its currency or per cent where the target has them.
+    """Return a number with its currency or percent sign in the format of the target language.
 
-    Nothing for another unit.
+    Empty for any other unit.
     """
     if unit != "%" and not any(unicodedata.category(sign) == "Sc" for sign in unit):
         return ""
@@ -135,26 +135,26 @@ def write_amount(number: str, unit: str, source: str, target: str) -> str:
 
 
 def shorten_year(value: Hashable) -> Hashable:
-    """Return the last two digits of what may be a year; everything else as it is."""
+    """Return the last two digits of a possible year; other values are returned unchanged."""
     if isinstance(value, Decimal) and FIRST_YEAR <= value < LAST_YEAR and value % 1 == 0:
         return value % CENTURY
     return value
 
 
-def read_beside(
+def read_unit(
     line: str, start: int, end: int, language: str
 ) -> tuple[str, int, tuple[int, int] | None]:
-    """Return a number's unit, the power of ten of its word of scale, and where they stand.
+    """Return the unit of a number, the power of ten of its scale word, and a span.
 
-    The span holds the number with the sign or code beside it; None without one.
+    The span includes the number and the sign or code of its unit; None without a sign or code.
     """
     word = _WORD_AFTER.match(line, end)
-    is_word = word is not None and (len(word[1]) > 1 or not word[1].isascii())  # and no unit
+    is_word = word is not None and (len(word[1]) > 1 or not word[1].isascii())  # not a unit
     scale = load_conventions(language).read_scale(word[1]) if word and is_word else 0
     behind = _UNIT_AFTER.match(line, word.end() if word and scale else end)
     if behind and LONE_SIGN.fullmatch(behind[1]):
         return behind[1], scale, (start, behind.end())
-    before = _SIGN_BEFORE.search(line, max(0, start - LONGEST_SIGN), start)
+    before = _SIGN_BEFORE.search(line, max(0, start - MAX_SIGN_CHARACTERS), start)
     if before and look_up_units(before[1], language):
         return before[1], scale, (before.start(), end)
     unit = behind[1] if behind and not _MAY_BE_WORD.fullmatch(behind[1]) else ""
@@ -165,7 +165,7 @@ def read_beside(
 
 
 def list_joined(text: str) -> list[str]:
-    """Return the numbers of a range or ratio, without their separators."""
+    """Return the numbers of a range or ratio."""
     return [part.strip(".,") for part in _JOINT.split(text) if DIGIT.search(part)]
 
 
@@ -181,9 +181,9 @@ MONTHS, DAYS, HOURS, SIXTY, NOON = 12, 31, 24, 60, 12
 
 
 def read_date(text: str) -> tuple[int, frozenset[int]] | None:
-    """Return the year of a date, by its last two digits, and its day and month in any order.
+    """Return the last two digits of the year of a date, and the set of its day and month.
 
-    None if it is not a date.
+    None if the text is not a date.
     """
     if (match := _DATE.fullmatch(text)) is None:
         return None
@@ -194,7 +194,7 @@ def read_date(text: str) -> tuple[int, frozenset[int]] | None:
 
 
 def list_days(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the days and months that a date may mean, with its year or without."""
+    """Yield the possible days and months of a date with or without a year."""
     if date := read_date(text):
         numbers = [*date[1]]
     elif _DAY.fullmatch(text):
@@ -207,9 +207,9 @@ def list_days(text: str) -> Iterator[tuple[int, int]]:
 
 
 def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
-    """Yield the times of day that *14:20*, *14.20*, *14h20* or an hour may mean.
+    """Yield the possible meanings of a time of day: *14:20*, *14.20*, *14h20* or an hour.
 
-    A full hour is also a number; *p.m.* behind it makes it later by twelve hours.
+    A full hour is also yielded as a number. *p.m.* in ``behind`` adds twelve hours.
     """
     match, half = _TIME.fullmatch(text), _HALF_OF_DAY.match(behind)
     if match:
@@ -221,13 +221,13 @@ def read_times(text: str, behind: str = "") -> Iterator[Hashable]:
     if hour > HOURS or minute >= SIXTY or second >= SIXTY:
         return
     later = hour if half is None else hour % NOON + NOON * (half[1] in "pP")
-    for moved in {hour, later}:
-        yield "time", moved % HOURS, minute, second
+    for candidate in {hour, later}:
+        yield "time", candidate % HOURS, minute, second
         if not minute and not second:
-            yield Decimal(moved).normalize()
+            yield Decimal(candidate).normalize()
 
 
 def is_time(text: str) -> bool:
-    """Tell whether a text is a time of day, and no number."""
+    """Return whether a text is a time of day and not a number."""
     match = _TIME.fullmatch(text)
     return match is not None and match[2] != "." and any(read_times(text))

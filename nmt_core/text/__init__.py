@@ -1,4 +1,4 @@
-"""Text: one normal form, strict reading, tokenizers."""
+"""Text: normalisation, sentences, words, tokenizers and vocabularies."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from nmt_core.text.tokenizer import Characters, Tokenizer
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """Read a tokenizer of any kind.
+    """Return the tokenizer of any kind in a folder.
 
     Raises:
-        BundleError: if the folder holds none, or one that this program cannot honour, or that
-            needs spaCy where that is not installed.
+        BundleError: if the folder contains no tokenizer, one of an unknown kind, or one that
+            requires spaCy, which is not installed.
     """
     kind = read_kind(folder)
     if kind == "sentencepiece":
@@ -27,11 +27,11 @@ def load_tokenizer(folder: Path) -> Tokenizer:
             if error.name != "spacy":
                 raise
             raise BundleError(
-                f"{folder} cuts text into spaCy's words, which is not installed; run: "
+                f"the tokenizer in {folder} requires spaCy, which is not installed; run: "
                 f"{format_install_command('spacy')}"
             ) from None
         return SpacyWords.load(folder)
-    raise BundleError(f"{folder} holds a tokenizer of unknown kind {kind!r}; export it again")
+    raise BundleError(f"{folder} contains a tokenizer of unknown kind {kind!r}; export it again")
 
 
 __all__ = ["Characters", "Subwords", "Tokenizer", "load_tokenizer"]

@@ -1,4 +1,4 @@
-"""Match codes of languages, as others write them, with those that are asked for."""
+"""Match the language codes of files with a requested language."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -7,19 +7,19 @@ LanguageCodes = tuple[str, str]
 """Codes of the source and the target."""
 
 
-def pick_code(codes: Sequence[str], wanted: str) -> int | None:
-    """Return the index of the code that is the wanted language, the closest one first.
+def pick_code(codes: Sequence[str], requested: str) -> int | None:
+    """Return the index of the closest code that matches the requested one; None without a match.
 
-    ``de`` and ``de-AT`` match each other, in any case and with any dash; ``pt-BR`` and ``pt-PT``
-    do not.
+    ``de`` and ``de-AT`` match each other, in any case and with ``_`` or ``-``; ``pt-BR`` and
+    ``pt-PT`` do not.
     """
-    parts = _split(wanted)
-    alike = [
-        (abs(len(found) - len(parts)), index)
-        for index, found in enumerate(map(_split, codes))
-        if found[: len(parts)] == parts[: len(found)] and found != [""]
+    subtags = _split(requested)
+    matches = [
+        (abs(len(candidate) - len(subtags)), index)
+        for index, candidate in enumerate(map(_split, codes))
+        if candidate[: len(subtags)] == subtags[: len(candidate)] and candidate != [""]
     ]
-    return min(alike)[1] if alike else None
+    return min(matches)[1] if matches else None
 
 
 def _split(code: str) -> list[str]:
@@ -27,12 +27,12 @@ def _split(code: str) -> list[str]:
 
 
 @cache
-def list_language_names(code: str, readers: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the names of a language where babel is installed: in English, in itself, in others.
+def list_language_names(code: str, display_languages: tuple[str, ...] = ()) -> frozenset[str]:
+    """Return the names of a language, case-folded; none if babel is not installed.
 
     Args:
-        code: of the language.
-        readers: codes of further languages in which it is named, too.
+        code: code of the language.
+        display_languages: codes of languages for its names, in addition to English and its own.
     """
     try:
         from babel import Locale, UnknownLocaleError  # optional
@@ -40,12 +40,12 @@ def list_language_names(code: str, readers: tuple[str, ...] = ()) -> frozenset[s
         return frozenset()
     try:
         locale = Locale.parse(code, sep="-")
-    except (ValueError, UnknownLocaleError):  # babel knows some hundred
+    except (ValueError, UnknownLocaleError):  # babel does not know all languages
         return frozenset()
     names = {locale.get_language_name("en"), locale.get_language_name()}
-    for reader in readers:
+    for display_language in display_languages:
         try:
-            names.add(locale.get_language_name(reader.replace("-", "_")))
+            names.add(locale.get_language_name(display_language.replace("-", "_")))
         except (ValueError, UnknownLocaleError):
             continue
     return frozenset(name.casefold() for name in names if name)

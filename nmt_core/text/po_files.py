@@ -1,4 +1,4 @@
-"""Read files of GNU gettext, .po: messages of a program with their translations.
+"""Parse .po files of GNU gettext: messages of a program with their translations.
 
 Format: https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
 """
@@ -18,24 +18,25 @@ CHARSET = re.compile(
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 STRING = r'"(?P<string>(?:[^"\\\r\n]|\\.)*)"\s*$'
 KEYWORD = re.compile(rf"\s*(?P<name>msgctxt|msgid_plural|msgid|msgstr(?:\[\d\d?\])?)\s*{STRING}")
-MORE = re.compile(rf"\s*{STRING}")
+CONTINUATION = re.compile(rf"\s*{STRING}")
 FLAGS = re.compile(r"#,(?P<flags>.*)")
 ESCAPED = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|(.))", re.DOTALL)
 TO_ESCAPE = re.compile(r'[\x00-\x1f"\\]')
-SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-CODES = {sign: f"\\{code}" for code, sign in SIGNS.items()}
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+ESCAPE_SEQUENCES = {sign: f"\\{code}" for code, sign in ESCAPES.items()}
 
 FUZZY = "fuzzy"
-"""Flag of a translation that a person has to check."""
+"""Flag of a translation that a person must check."""
 
 
 class KeywordLines(NamedTuple):
     """The lines of a keyword with its strings."""
 
-    first: int
-    last: int
-    """The first line after it."""
+    start: int
+    end: int
+    """Index of the first line after it."""
     text: str
+    """Its strings, unescaped and joined."""
 
 
 @dataclass
@@ -45,34 +46,34 @@ class Message:
     fields: dict[str, KeywordLines] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     flag_line: int | None = None
-    """The number of the line of its flags."""
+    """Index of the line of its flags."""
 
     @property
-    def first(self) -> int:
-        """The number of its first line: that of its flags, or of a keyword."""
+    def start(self) -> int:
+        """Index of its first line: that of its flags, or of a keyword."""
         if self.flag_line is not None:
             return self.flag_line
-        return min(lines.first for lines in self.fields.values())
+        return min(lines.start for lines in self.fields.values())
 
     @property
-    def last(self) -> int:
-        """The number of the first line after it."""
-        return max(lines.last for lines in self.fields.values())
+    def end(self) -> int:
+        """Index of the first line after it."""
+        return max(lines.end for lines in self.fields.values())
 
     @property
     def forms(self) -> list[str]:
-        """The names of its translations."""
+        """The keywords of its translations, such as ``msgstr[0]``."""
         return [name for name in self.fields if name.startswith("msgstr")]
 
     @property
     def is_header(self) -> bool:
-        """True if it describes the file."""
+        """Whether the message is the header of the file."""
         return not self.fields["msgid"].text and "msgctxt" not in self.fields
 
 
 @dataclass
 class PoFile:
-    """The lines of a file, and the messages in them; obsolete ones are comments."""
+    """The lines and messages of a file; obsolete messages are comments."""
 
     charset: str
     lines: list[str]
@@ -83,31 +84,30 @@ def parse_po(data: bytes, name: object, error: type[NmtError]) -> PoFile:
     """Return the lines and messages of a file.
 
     Args:
-        data: the file.
-        name: what errors call it.
-        error: the error to raise.
+        data: the content of the file.
+        name: name of the file in messages.
+        error: the class of errors.
 
     Raises:
-        NmtError: if the file is not in the encoding that it names, or a line is not one of such a
-            file.
+        NmtError: if the file cannot be decoded by its charset, or a line is not valid.
     """
-    found = CHARSET.search(data)
-    charset = found[1].decode() if found else "utf-8"
+    match = CHARSET.search(data)
+    charset = match[1].decode() if match else "utf-8"
     text = _decode(data, charset, name, error)
     lines = [match[0] for match in LINE.finditer(text) if match[0]]
     try:
         return PoFile(charset, lines, [*_read_messages(lines)])
     except _LineError as problem:
         raise error(
-            f"line {problem.number + 1} of {name} is not as in a .po file; check it by msgfmt -c"
+            f"line {problem.number + 1} of {name} is invalid in a .po file; check it: msgfmt -c"
         ) from None
 
 
 def escape(text: str) -> str:
-    """Escape text for use between quotes."""
+    """Return text escaped for use between quotes."""
     return TO_ESCAPE.sub(
         lambda match: (
-            CODES.get(match[0])
+            ESCAPE_SEQUENCES.get(match[0])
             or (f"\\{match[0]}" if match[0] in '"\\' else f"\\{ord(match[0]):03o}")
         ),
         text,
@@ -127,23 +127,23 @@ def _decode(data: bytes, charset: str, name: object, error: type[NmtError]) -> s
         return data.decode(charset)
     except (UnicodeError, LookupError):
         raise error(
-            f"{name} is not in {charset[:20]}, as it says; convert it by msgconv -t UTF-8"
+            f"{name} is not in {charset[:20]}, as its header says; convert it: msgconv -t UTF-8"
         ) from None
 
 
 def _read_messages(lines: Sequence[str]) -> Iterator[Message]:
     message = Message()
-    for name, found in _join_strings(lines):
+    for name, keyword_lines in _join_strings(lines):
         if message.forms and not name.startswith("msgstr"):
             yield message
             message = Message()
         if name:
             begins = name in {"msgctxt", "msgid"}
             if name in message.fields or not (begins or "msgid" in message.fields):
-                raise _LineError(found.first)
-            message.fields[name] = found
-        elif flags := FLAGS.match(found.text):
-            message.flag_line = found.first
+                raise _LineError(keyword_lines.start)
+            message.fields[name] = keyword_lines
+        elif flags := FLAGS.match(keyword_lines.text):
+            message.flag_line = keyword_lines.start
             message.flags = [flag for each in flags["flags"].split(",") if (flag := each.strip())]
     if message.forms:
         yield message
@@ -152,14 +152,14 @@ def _read_messages(lines: Sequence[str]) -> Iterator[Message]:
 
 
 def _join_strings(lines: Sequence[str]) -> Iterator[tuple[str, KeywordLines]]:
-    """Yield each keyword with all its strings, and other lines, whose keyword is empty."""
+    """Yield keywords with all their strings, and other lines with an empty keyword."""
     number = 0
     while number < len(lines):
         first, line = number, lines[number].removeprefix(BYTE_ORDER_MARK)
         number += 1
         if keyword := KEYWORD.match(line):
             strings = [keyword["string"]]
-            while number < len(lines) and (more := MORE.match(lines[number])):
+            while number < len(lines) and (more := CONTINUATION.match(lines[number])):
                 strings.append(more["string"])
                 number += 1
             yield keyword["name"], KeywordLines(first, number, _unescape("".join(strings)))
@@ -173,7 +173,7 @@ def _unescape(text: str) -> str:
     def read(match: re.Match[str]) -> str:
         octal, hexadecimal, sign = match.groups()
         if sign is not None:
-            return SIGNS.get(sign, sign)
+            return ESCAPES.get(sign, sign)
         return chr(int(octal, 8) if octal else int(hexadecimal, 16))
 
     return ESCAPED.sub(read, text)

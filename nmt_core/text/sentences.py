@@ -1,4 +1,4 @@
-"""Split text into sentences, and cut those that are too long for a model."""
+"""Split text into sentences, and split sentences that are too long for a model."""
 
 import re
 import unicodedata
@@ -9,74 +9,74 @@ import sentencex
 from nmt_core.text.words import Span
 
 WINDOW = 10_000
-"""Characters that are cut into sentences at a time: sentencex takes the square of their number."""
+"""Characters per call of sentencex, whose time is quadratic in the length of a text."""
 
-ENOUGH = 20
-"""Characters at the end of a sentence that say whether it goes on."""
+END_CHARACTERS = 20
+"""Characters at the end of a sentence that are searched for a wrong end."""
 
-CUTS = (
+SPLIT_POINTS = (
     re.compile(r"(?<=[;:])\s|(?<=[；：])"),
     re.compile(r"(?<=[,،、，])\s|(?<=[、，])|\s(?=[–—-]\s)"),
     re.compile(r"\s"),
 )
-"""Where a sentence that is too long may be cut, best first; last, it is anywhere."""
+"""Where a sentence that is too long may be split, best first; otherwise at any character."""
 
 
-GOES_ON = {
+WRONG_ENDS = {
     "de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"),
     "fr": re.compile(r"(?<!\w)MM?\.\s*$"),
 }
-"""Wrong ends of sentences of sentencex 1.0, by language: *im 21. Jahrhundert*, *M. Dupont*. In
-Europarl's French, 1 in 20 of its ends is wrong like this."""
+"""Ends at which sentencex 1.0 splits a sentence wrongly, by language: *im 21. Jahrhundert*, *M.
+Dupont*. In French Europarl, 1 in 20 splits is wrong."""
 
 
 def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> list[Span]:
-    """Split a text into sentences; cut those that do not fit.
+    """Return the spans of sentences; sentences that do not fit are split.
 
-    The spans are in order and disjoint, have no white space at their ends, and leave out nothing
-    but white space, so that the text can be put together again exactly.
+    Spans are ordered and disjoint, have no white space at their ends, and leave out only white
+    space, so that the text can be reassembled exactly.
 
     Args:
-        text: any text; its line ends count as white space.
-        language: code of its language, such as ``de``; for one that sentencex does not know it
-            cuts by the rules for English.
-        fits: tells whether a piece is short enough to be translated at once.
+        text: any text; newlines count as white space.
+        language: code of its language, such as ``de``; sentencex uses the rules of English for an
+            unknown language.
+        fits: returns whether a piece is short enough to be translated.
     """
     return [
         piece
         for sentence in _find_sentences(text, language)
-        for piece in _cut(text, sentence, fits)
+        for piece in _split_long(text, sentence, fits)
     ]
 
 
-def space_sentences(source: str, between: Span, target: str) -> str:
-    """Return what stands between two sentences of a translation: what stood there in its source.
+def space_sentences(source: str, gap: Span, target: str) -> str:
+    """Return the white space between two translated sentences, usually that of the source.
 
-    Chinese and Japanese write no space there; another language gets one.
+    If the source is Chinese or Japanese, other target languages get a space.
 
     Args:
-        source: all of it.
-        between: what stood between the sentences.
-        target: the translation before it.
+        source: the whole source text.
+        gap: the span between the two source sentences.
+        target: the translation before the gap.
     """
-    start, end = between
+    start, end = gap
     sides = source[max(start - 1, 0) : start], source[end : end + 1]
     needs_space = start == end and any(map(_is_wide, sides)) and not _is_wide(target[-1:])
     return " " if target and needs_space else source[start:end]
 
 
 def _is_wide(character: str) -> bool:
-    """Tell whether a character is one of Chinese or Japanese."""
+    """Return whether a character is Chinese or Japanese."""
     return unicodedata.east_asian_width(character or " ") in {"W", "F"}
 
 
 def _find_sentences(text: str, language: str) -> Iterator[Span]:
-    """Yield the sentences of a text, window by window; of each the last waits for the next."""
-    # after other white space sentencex 1.0 may stop with a Rust panic; line ends end no sentence
+    """Yield the sentences of a text; the last one of a window is split again with the next."""
+    # sentencex 1.0 may panic at other white space; newlines do not end sentences
     plain, start = re.sub(r"\s", " ", text), 0
     while start < len(text):
         window = plain[start : start + WINDOW]
-        sentences = _join(sentencex.segment(language, window), GOES_ON.get(language[:2]))
+        sentences = _join(sentencex.segment(language, window), WRONG_ENDS.get(language[:2]))
         assert "".join(sentences) == window
         if start + WINDOW < len(text) and len(sentences) > 1:
             del sentences[-1]
@@ -85,11 +85,11 @@ def _find_sentences(text: str, language: str) -> Iterator[Span]:
             start += len(sentence)
 
 
-def _join(sentences: Sequence[str], goes_on: re.Pattern[str] | None) -> list[str]:
-    """Return sentences, those that go on together with the next."""
+def _join(sentences: Sequence[str], wrong_end: re.Pattern[str] | None) -> list[str]:
+    """Return sentences, joined to the next one after a wrong end."""
     joined: list[str] = []
     for sentence in sentences:
-        if joined and goes_on and goes_on.search(joined[-1][-ENOUGH:]):
+        if joined and wrong_end and wrong_end.search(joined[-1][-END_CHARACTERS:]):
             joined[-1] += sentence
         else:
             joined.append(sentence)
@@ -97,36 +97,36 @@ def _join(sentences: Sequence[str], goes_on: re.Pattern[str] | None) -> list[str
 
 
 def _strip(text: str, span: Span) -> Iterator[Span]:
-    """Yield a span without the white space at its ends, unless nothing is left."""
+    """Yield a span without white space at its ends; nothing if it is all white space."""
     piece = text[span.start : span.end]
     start = span.start + len(piece) - len(piece.lstrip())
     if start < span.end:
         yield Span(start, start + len(piece.strip()))
 
 
-def _cut(text: str, span: Span, fits: Callable[[str], bool]) -> Iterator[Span]:
-    """Yield the pieces of a span that fit, each cut near its middle where it hurts least."""
+def _split_long(text: str, span: Span, fits: Callable[[str], bool]) -> Iterator[Span]:
+    """Yield pieces of a span that fit, split near the middle at the best split point."""
     if span.end - span.start < 2 or fits(text[span.start : span.end]):  # noqa: PLR2004 - a pair
         yield span
         return
     middle = _find_middle(text, span)
     for half in (Span(span.start, middle), Span(middle, span.end)):
         for stripped in _strip(text, half):
-            yield from _cut(text, stripped, fits)
+            yield from _split_long(text, stripped, fits)
 
 
 def _find_middle(text: str, span: Span) -> int:
-    """Return where to cut a span: within its middle half if a place can be found there."""
+    """Return the offset at which to split a span, in its middle half if possible."""
     middle, quarter = (span.start + span.end) // 2, (span.end - span.start) // 4
-    for cut in CUTS:
-        places = [
+    for pattern in SPLIT_POINTS:
+        offsets = [
             match.start()
-            for match in cut.finditer(text, middle - quarter, middle + quarter)
+            for match in pattern.finditer(text, middle - quarter, middle + quarter)
             if span.start < match.start()
         ]
-        if places:
-            return min(places, key=lambda offset: abs(offset - middle))
+        if offsets:
+            return min(offsets, key=lambda offset: abs(offset - middle))
     for offset in range(middle, span.end):
-        if not unicodedata.combining(text[offset]):  # which belongs to the character before
+        if not unicodedata.combining(text[offset]):  # do not split a character from its marks
             return offset
     return middle

@@ -1,4 +1,4 @@
-"""One side of a translation, source or target: text to numbers of tokens and back."""
+"""One side of a translation, source or target: encode text as token IDs and decode them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from nmt_core.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Tokenized:
-    """A line with its tokens, cut once; only its own side may read it."""
+    """A line with its tokens, for the side that tokenized it."""
 
     line: str
     tokens: list[str]
     tag: str | None = None
-    """Where the line is from, for a model that was told so of its training text."""
+    """Tag of the corpus for a model that was trained with tags; None for no tag."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Side:
     tokenizer: Tokenizer
     vocabulary: Vocabulary
     tag: str | None = None
-    """The tag of its lines; None for none."""
+    """The tag of its lines; None for no tag."""
 
     @classmethod
     def load(cls, tokenizer: Path, vocabulary: Path) -> Self:
-        """Read a tokenizer's folder and a vocabulary's file.
+        """Load the tokenizer of a folder and the vocabulary of a file.
 
         Raises:
-            BundleError: if the folder holds no tokenizer that this program can honour.
+            BundleError: if the folder contains no tokenizer that this program supports.
         """
         return cls(load_tokenizer(tokenizer), Vocabulary.load(vocabulary))
 
     def tokenize(self, line: str | Tokenized) -> Tokenized:
-        """Return a line with its tokens; one that has them already as it is."""
+        """Return a line with its tokens; a tokenized line is returned as it is."""
         if isinstance(line, Tokenized):
             return line
         return Tokenized(line, self.tokenizer.encode(normalize(line)), self.tag)
@@ -50,21 +50,21 @@ class Side:
         return self.tokenize(line).tokens
 
     def surfaces(self, line: str) -> list[str]:
-        """Return the text of each token of a line, for tokens that are copied."""
+        """Return the surface text of each token of a line, for copied tokens."""
         return self.tokenizer.surfaces(normalize(line))
 
     def ids(self, line: str | Tokenized) -> list[int]:
-        """Return the numbers of a line's tokens."""
+        """Return the token IDs of a line."""
         return self.vocabulary.encode(self.tokens(line))
 
     def find_tag(self, text: Tokenized) -> list[int]:
-        """Return the number of the tag of a line, or nothing where it has none."""
+        """Return a list with the ID of the line's tag; empty if the line has no tag."""
         return [] if text.tag is None else [self.vocabulary.tags[text.tag]]
 
     def join(self, tokens: Sequence[str]) -> str:
-        """Return the line that tokens make."""
+        """Return the line of these tokens."""
         return normalize(self.tokenizer.decode(tokens))
 
     def text(self, ids: Iterable[int]) -> str:
-        """Return the line that the numbers of tokens make."""
+        """Return the line of these token IDs."""
         return self.join(self.vocabulary.decode(ids))

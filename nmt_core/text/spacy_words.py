@@ -1,7 +1,7 @@
-"""Words as spaCy's rules find them: letters, numbers, full stops and commas, in lower case.
+"""Tokenize text with spaCy into lower-case words, numbers, full stops and commas.
 
-Without numbers this is the tokenizer of the first experiments. Other punctuation and case are lost,
-so ``decode`` gives a readable line and not the line that was encoded.
+Without numbers, this is the tokenizer of the first experiments. Other punctuation and case are
+lost, so ``decode`` returns a readable line, not the encoded one.
 """
 
 import hashlib
@@ -16,27 +16,27 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
 
-MARKS = (".", ",")
-"""The punctuation that is kept; a line is written with no space before it."""
+KEPT_PUNCTUATION = (".", ",")
+"""Punctuation that is not dropped; ``decode`` writes it without a space before."""
 
 NumberHandling = Literal["keep", "drop"]
-"""Treatment of words with a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
+"""Handling of words with a digit, such as ``2014``, ``3,5`` and ``20-jährig``."""
 
-MOST_STRINGS = 1_000_000
-"""Strings that spaCy remembers before it starts anew, which bounds memory."""
+MAX_STRINGS = 1_000_000
+"""Maximum number of strings in spaCy's string store, which is cleared to bound memory."""
 
 FILE = "tokenizer.json"
 
 
 class SpacyWords:
-    """Tokenizer rules of one language; no tagger, no parser, no model to download.
+    """Tokenizer by the rules of one language, without a spaCy model.
 
     Args:
-        language: a code that spaCy knows, such as ``"de"``.
-        numbers: whether words that hold a digit are kept.
+        language: language code of spaCy, such as ``"de"``.
+        numbers: whether to keep words with a digit.
 
     Raises:
-        ConfigError: if spaCy lacks the language, or a package that the language needs.
+        ConfigError: if spaCy does not support the language, or a package for it is missing.
     """
 
     def __init__(self, language: str, *, numbers: NumberHandling = "keep") -> None:
@@ -46,11 +46,11 @@ class SpacyWords:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read the files of ``save``.
+        """Load the tokenizer that ``save`` wrote.
 
         Raises:
-            ConfigError: if the folder holds no such tokenizer, or was written with a spaCy of
-                other rules, which would cut the same line into other words.
+            ConfigError: if the folder contains no such tokenizer, or the installed spaCy has other
+                rules than the one that wrote it.
         """
         try:
             saved = files.read_json(folder / FILE)
@@ -66,17 +66,16 @@ class SpacyWords:
         if kind != "spacy":
             raise ConfigError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
         tokenizer = cls(language, numbers=numbers)
-        release, installed = (str(each).split(".")[:2] for each in (version, spacy_version))
-        if release != installed or tokenizer.rules_sha256() != rules:
+        saved_release, release = (str(each).split(".")[:2] for each in (version, spacy_version))
+        if saved_release != release or tokenizer.rules_sha256() != rules:
             raise ConfigError(
-                f"{folder} was made with the {language!r} rules of spaCy {version}, and spaCy "
-                f"{spacy_version} has others; install spacy=={version}, or prepare the text and "
-                f"train again"
+                f"{folder} was written with the {language!r} rules of spaCy {version}, not "
+                f"spaCy {spacy_version}; install spacy=={version}, or tokenize and train again"
             )
         return tokenizer
 
     def save(self, folder: Path) -> None:
-        """Write the language and what identifies the rules to ``tokenizer.json``."""
+        """Write ``tokenizer.json`` with the language, the spaCy version and the rules' digest."""
         description = {
             "kind": "spacy",
             "language": self.language,
@@ -87,27 +86,27 @@ class SpacyWords:
         files.write_json(folder / FILE, description)
 
     def rules_sha256(self) -> str:
-        """Return a digest of the rules, the same in every process."""
+        """Return the SHA-256 digest of the rules, which is equal in every process."""
         return hashlib.sha256(self._tokenizer.to_bytes(exclude=["vocab"])).hexdigest()
 
     def encode(self, line: str) -> list[str]:
-        """Return the words of a line, full stops and commas among them, in lower case."""
+        """Return the words, full stops and commas of a line, in lower case."""
         return [word.lower() for word in self.surfaces(line)]
 
     def surfaces(self, line: str) -> list[str]:
-        """Return the words of a line in the case they have there."""
-        if len(self._tokenizer.vocab.strings) > MOST_STRINGS:
+        """Return the words of a line in their original case."""
+        if len(self._tokenizer.vocab.strings) > MAX_STRINGS:
             self._tokenizer = _load_rules(self.language)
-        marks = {*MARKS, *ALL_SYMBOLS}
+        kept_signs = {*KEPT_PUNCTUATION, *ALL_SYMBOLS}
         return [
             token.text
             for token in self._tokenizer(line)
-            if token.is_alpha or token.text in marks or self._is_number(token.text)
+            if token.is_alpha or token.text in kept_signs or self._is_number(token.text)
         ]
 
     def decode(self, tokens: Sequence[str]) -> str:
-        """Return the line of these words."""
-        pieces = (token if token in MARKS else f" {token}" for token in tokens)
+        """Return words joined by spaces, without spaces before punctuation."""
+        pieces = (token if token in KEPT_PUNCTUATION else f" {token}" for token in tokens)
         return "".join(pieces).removeprefix(" ")
 
     def _is_number(self, text: str) -> bool:
@@ -118,13 +117,12 @@ def _load_rules(language: str) -> Any:
     """Return spaCy's tokenizer of a language.
 
     Raises:
-        ConfigError: if spaCy lacks the language, or a package that the language needs.
+        ConfigError: if spaCy does not support the language, or a package for it is missing.
     """
     try:
         return spacy.blank(language).tokenizer
     except ImportError as error:
         raise ConfigError(
-            f"spaCy {spacy_version} cannot tokenize {language!r} ({error}); install what it asks "
-            f"for, choose 'xx' (rules of no language in particular), or use a SentencePiece "
-            f"tokenizer, which needs no rules"
+            f"spaCy {spacy_version} cannot tokenize {language!r} ({error}); install the missing "
+            f"package, choose 'xx' (language-independent rules), or use a SentencePiece tokenizer"
         ) from None

@@ -1,8 +1,8 @@
-"""Other subwords of the same line: BPE-dropout and sampling from a unigram model.
+"""Subword regularization: BPE-dropout and sampling from a unigram model.
 
-A model that reads each sentence in other subwords every time learns what words are made of.
-SentencePiece can sample, too, but draws differently in every process, for any seed. A word is what
-no piece reaches beyond. Chances are independent numbers, uniform above 0 up to 1.
+A model that sees another segmentation of a sentence in each epoch learns the parts of words.
+SentencePiece can sample, too, but its draws are not reproducible across processes. Pieces do not
+cross the boundaries of words. ``draws`` are independent and uniform in (0, 1].
 """
 
 import bisect
@@ -22,100 +22,100 @@ from nmt_core.text.subwords import Subwords
 from nmt_core.text.tokenizer import Tokenizer
 
 ScoredPieces = Mapping[str, tuple[int, float]]
-"""Number and score of every piece."""
+"""ID and score of every piece."""
 
-LONGEST_PIECE = 16
-"""Characters of the longest piece that SentencePiece learns."""
+MAX_PIECE_CHARACTERS = 16
+"""Length of the longest piece that SentencePiece learns, in characters."""
 
 
 def drop_merges(
-    word: str, chances: Iterator[float], pieces: ScoredPieces, dropout: float
+    word: str, draws: Iterator[float], pieces: ScoredPieces, dropout: float
 ) -> tuple[int, ...]:
-    """Return the pieces of a word by BPE-dropout (Provilkov et al. 2020, algorithm 1).
+    """Return the piece IDs of a word by BPE-dropout (Provilkov et al. 2020, algorithm 1).
 
-    Of all merges that are possible, each is left out with probability ``dropout``, at least 0 and
-    below 1, and the best of the others is made, until none is left. The best ``k`` are left out
-    with probability ``dropout ** k``, so that one chance decides about them all.
+    In each step, every possible merge is dropped with probability ``dropout`` in [0, 1), and the
+    best remaining merge is applied. The best ``k`` merges are all dropped with probability
+    ``dropout ** k``, so a single draw decides a step.
     """
     ends = [*range(len(word) + 1)]
     per_log = 1 / math.log(dropout) if dropout else 0.0
     while merges := sorted(_list_merges(word, ends, pieces)):
-        left_out = int(math.log(next(chances)) * per_log)
-        if left_out >= len(merges):
+        dropped = int(math.log(next(draws)) * per_log)
+        if dropped >= len(merges):
             break
-        ends.remove(merges[left_out][1])
+        ends.remove(merges[dropped][1])
     return tuple(pieces[word[first:last]][0] for first, last in pairwise(ends))
 
 
 def _list_merges(
     word: str, ends: Sequence[int], pieces: ScoredPieces
 ) -> Iterator[tuple[float, int]]:
-    """Yield the rank of each possible merge, best first, and where its two symbols meet."""
+    """Yield the rank of each possible merge, lower is better, and the offset between its pieces."""
     for first, middle, last in zip(ends, ends[1:], ends[2:], strict=False):
         if piece := pieces.get(word[first:last]):
             yield -piece[1], middle
 
 
 def draw_segmentation(
-    word: str, chances: Iterator[float], pieces: ScoredPieces, alpha: float
+    word: str, draws: Iterator[float], pieces: ScoredPieces, alpha: float
 ) -> tuple[int, ...]:
-    """Return the pieces of a word by subword regularization (Kudo 2018, section 3.3).
+    """Return the piece IDs of a word by subword regularization (Kudo 2018, section 3.3).
 
-    One of all segmentations is drawn by its probability to the power ``alpha``: forward, the sums
-    over all segmentations of the beginnings of a word; backward, piece by piece from its end.
+    Draws a segmentation with its probability to the power ``alpha``, by forward filtering and
+    backward sampling: sums over all segmentations of each prefix, then pieces from the end.
     """
     totals, lattice = [0.0], {}
     for end in range(1, len(word) + 1):
-        first = max(0, end - LONGEST_PIECE)
+        first = max(0, end - MAX_PIECE_CHARACTERS)
         starts = [start for start in range(first, end) if word[start:end] in pieces]
         logs = [totals[start] + alpha * pieces[word[start:end]][1] for start in starts]
-        most = max(logs)
-        sums = [*accumulate(math.exp(log - most) for log in logs)]
-        totals.append(most + math.log(sums[-1]))
+        highest = max(logs)
+        sums = [*accumulate(math.exp(log - highest) for log in logs)]
+        totals.append(highest + math.log(sums[-1]))
         lattice[end] = sums, starts
     drawn: list[int] = []
     end = len(word)
     while end:
         sums, starts = lattice[end]
-        start = starts[bisect.bisect_left(sums, next(chances) * sums[-1])]
+        start = starts[bisect.bisect_left(sums, next(draws) * sums[-1])]
         drawn.append(pieces[word[start:end]][0])
         end = start
     return tuple(reversed(drawn))
 
 
-SAMPLED = {"bpe_dropout": "bpe", "unigram": "unigram"}
-"""Which model each kind of sampling draws from."""
+SAMPLED_MODEL_TYPES = {"bpe_dropout": "bpe", "unigram": "unigram"}
+"""The model type that each kind of sampling requires."""
 
 
 class SubwordSampling(Config):
-    """Other subwords for every training pair in every epoch; translation always takes the best."""
+    """Sample other subwords for each training pair in each epoch; translation uses the best."""
 
     kind: Literal["none", "bpe_dropout", "unigram"] = "none"
-    """None is off. BPE-dropout (Provilkov et al. 2020) leaves merges out, where
-    ``tokenize.subwords.model_type`` is bpe; unigram is subword regularization (Kudo 2018), where it
-    is unigram. Sentences become longer, by a tenth or more, and batches with them."""
+    """``bpe_dropout`` drops merges (Provilkov et al. 2020) and requires the
+    ``tokenize.subwords.model_type`` bpe; ``unigram`` is subword regularization (Kudo 2018) and
+    requires unigram; ``none`` is off. Sentences become at least a tenth longer."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """BPE-dropout only: probability of leaving a merge out; 0.1 in Provilkov et al. 2020."""
+    """BPE-dropout only: probability of dropping a merge; 0.1 in Provilkov et al. 2020."""
     alpha: float = Field(0.2, gt=0, le=100)
-    """Unigram only: segmentations are drawn by their probability to this power; the smaller, the
-    more they differ."""
+    """Unigram only: probabilities of segmentations are raised to this power; smaller values make
+    segmentations more diverse."""
     sides: Literal["both", "source", "target"] = "both"
-    """Which sides are drawn anew; on much text, the source alone (Provilkov et al. 2020)."""
+    """Sides to sample; for large corpora, only the source (Provilkov et al. 2020)."""
 
 
 class SubwordSampler:
-    """Draws the subwords of one side, for one thread.
+    """Samples the subwords of one side; not thread-safe.
 
     Raises:
-        ConfigError: if the tokenizer has no subwords, or those of another model.
+        ConfigError: if the tokenizer has no subwords, or another model type.
     """
 
     def __init__(self, config: SubwordSampling, tokenizer: Tokenizer) -> None:
         kind = tokenizer.model_type if isinstance(tokenizer, Subwords) else "no subwords"
-        if not isinstance(tokenizer, Subwords) or kind != SAMPLED[config.kind]:
+        if not isinstance(tokenizer, Subwords) or kind != SAMPLED_MODEL_TYPES[config.kind]:
             raise ConfigError(
                 f"train.subword_sampling.kind {config.kind!r} needs a tokenizer of model_type "
-                f"{SAMPLED[config.kind]!r}, got {kind}; choose what fits, or 'none'"
+                f"{SAMPLED_MODEL_TYPES[config.kind]!r}, got {kind}; choose this type, or 'none'"
             )
         pieces = tokenizer.scored_pieces
         self._texts = {number: piece for piece, (number, _) in pieces.items()}
@@ -126,21 +126,21 @@ class SubwordSampler:
         )
 
     def sample(self, numbers: Sequence[int], draw: np.random.Generator) -> list[int]:
-        """Return other pieces of the line that some pieces make, all by their numbers.
+        """Return the IDs of other pieces for the line of these piece IDs.
 
-        Bytes, and the unknown token, stay as they are: no piece covers what they stand for.
+        Byte pieces and the unknown token do not change, because no piece covers their text.
         """
-        parts = [*self._parts(numbers)]
-        characters = sum(len(part) for part in parts if isinstance(part, str))
-        chances = iter((1 - draw.random(characters)).tolist())
+        units = [*self._list_units(numbers)]
+        characters = sum(len(unit) for unit in units if isinstance(unit, str))
+        draws = iter((1 - draw.random(characters)).tolist())
         return [
             *chain.from_iterable(
-                self._draw(part, chances) if isinstance(part, str) else (part,) for part in parts
+                self._draw(unit, draws) if isinstance(unit, str) else (unit,) for unit in units
             )
         ]
 
-    def _parts(self, numbers: Sequence[int]) -> Iterator[str | int]:
-        """Yield words, and the numbers of tokens outside of words."""
+    def _list_units(self, numbers: Sequence[int]) -> Iterator[str | int]:
+        """Yield words, and the IDs of tokens outside of words."""
         word = ""
         for number in numbers:
             text = self._texts.get(number)

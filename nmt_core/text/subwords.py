@@ -1,8 +1,8 @@
-"""Subwords by SentencePiece (Kudo and Richardson 2018): nothing is unknown, nothing is lost.
+"""Lossless subwords by SentencePiece (Kudo and Richardson 2018).
 
-Text is normalised before it is cut (``normalize.py``), not by SentencePiece, so that joining gives
-back exactly the normalised line. What no piece covers is spelt in bytes. Digits stand alone, so
-that a number never seen is still made of known parts.
+``normalize.py`` normalises text, not SentencePiece, so decoding returns exactly the normalised
+line. Characters without a piece are encoded as bytes. Every digit is a piece, so a new number
+consists of known pieces.
 """
 
 import io
@@ -27,20 +27,20 @@ class SubwordConfig(Config):
     model_type: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
     vocab_size: int = Field(8000, ge=300, le=1_000_000)
-    """Vocabulary, reserved and byte pieces included, but not the symbols of literals; per language
-    unless joint."""
+    """Size of the vocabulary with reserved and byte pieces, without the symbols of literals; per
+    language unless joint."""
     joint: bool = True
-    """One vocabulary for both languages, as tied embeddings need it."""
+    """Share one vocabulary between both languages; tied embeddings require it."""
     byte_fallback: bool = True
-    """Spell characters that no piece covers in UTF-8 bytes, so that nothing is unknown."""
+    """Encode characters without a piece as UTF-8 bytes, so that no token is unknown."""
     character_coverage: float = Field(0.9998, gt=0, le=1)
-    """Share of character occurrences that get a piece of their own."""
+    """Share of character occurrences that have their own piece."""
     max_lines: int = Field(2_000_000, ge=1, le=1_000_000_000)
-    """Lines to learn from; a larger corpus is read evenly."""
+    """Maximum number of lines to train on; a larger corpus is sampled evenly."""
 
 
 class Subwords:
-    """Cuts lines into pieces and joins them without loss."""
+    """Tokenizer that splits lines into subword pieces and joins them without loss."""
 
     def __init__(self, model: bytes) -> None:
         self._model = model
@@ -50,12 +50,12 @@ class Subwords:
     def train(
         cls, lines: Iterable[str], config: SubwordConfig, *, symbols: Sequence[str] = ()
     ) -> "Subwords":
-        """Learn pieces from normalised lines.
+        """Train a tokenizer.
 
         Args:
-            lines: text to learn from.
-            config: how many pieces, and of which kind.
-            symbols: characters that are pieces of their own, beyond ``config.vocab_size``.
+            lines: normalised text.
+            config: size and type of the model.
+            symbols: characters to add as pieces, not counted in ``config.vocab_size``.
 
         Raises:
             ConfigError: if the text is too small for the number of pieces.
@@ -87,13 +87,13 @@ class Subwords:
                 unk_piece=SPECIALS[UNK],
                 minloglevel=2,
             )
-        except FileNotFoundError:  # of the text, which is read meanwhile
+        except FileNotFoundError:  # from ``lines``
             raise
         except (RuntimeError, OSError) as error:
             reason = str(error).split("]")[-1].strip() or str(error)
-            advice = "lower tokenize.subwords.vocab_size or give more text"
+            advice = "lower tokenize.subwords.vocab_size or use more text"
             if "smaller than required_chars" in reason:
-                advice = "raise tokenize.subwords.vocab_size or lower character_coverage beside it"
+                advice = "raise tokenize.subwords.vocab_size or lower character_coverage"
             raise ConfigError(
                 f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); {advice}"
             ) from None
@@ -101,18 +101,18 @@ class Subwords:
 
     @classmethod
     def load(cls, folder: Path) -> "Subwords":
-        """Read the files of ``save``.
+        """Load the tokenizer that ``save`` wrote.
 
         Raises:
-            BundleError: if that is empty, which SentencePiece takes for a model without pieces.
+            BundleError: if the model is empty, which SentencePiece would accept.
         """
         model = (folder / "sentencepiece.model").read_bytes()
         if not model:
-            raise BundleError(f"{folder} holds an empty tokenizer; run the tokenize stage again")
+            raise BundleError(f"{folder} contains an empty tokenizer; run the tokenize stage again")
         return cls(model)
 
     def save(self, folder: Path) -> None:
-        """Write the model and ``tokenizer.json`` to a folder."""
+        """Write ``sentencepiece.model`` and ``tokenizer.json`` to a folder."""
         folder.mkdir(parents=True, exist_ok=True)
         with files.whole_file(folder / "sentencepiece.model") as part:
             part.write_bytes(self._model)
@@ -120,13 +120,13 @@ class Subwords:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """All pieces, numbered as SentencePiece numbers them."""
+        """All pieces, with the IDs of SentencePiece."""
         count = self._processor.get_piece_size()
         return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
 
     @property
     def scored_pieces(self) -> dict[str, tuple[int, float]]:
-        """Number and score of every piece that is text: no byte, symbol or reserved token."""
+        """ID and score of every piece except bytes, symbols and reserved tokens."""
         processor = self._processor
         return {
             processor.id_to_piece(number): (number, processor.get_score(number))
@@ -136,7 +136,7 @@ class Subwords:
 
     @property
     def model_type(self) -> Literal["bpe", "unigram"]:
-        """The kind of model: BPE scores pieces by rank, a unigram by log-probability."""
+        """The type of the model: scores are ranks in BPE, log-probabilities in a unigram model."""
         ranks = all(score.is_integer() for _, score in self.scored_pieces.values())
         return "bpe" if ranks else "unigram"
 
@@ -149,30 +149,30 @@ class Subwords:
         return self.encode(line)
 
     def decode(self, tokens: Sequence[str]) -> str:
-        """Return the line that the pieces make; bytes that are no UTF-8 become U+FFFD.
+        """Return the line of these pieces; invalid UTF-8 becomes U+FFFD.
 
-        The unknown token stays as it is spelt, in two parts that SentencePiece does not know: the
-        whole it would write as another sign.
+        The unknown token is written as ``<unk>``, passed in two parts because SentencePiece would
+        write another sign for the whole.
         """
-        spelt = {SPECIALS[UNK]: ("<", "unk>")}
-        return self._processor.decode([p for token in tokens for p in spelt.get(token, (token,))])
+        split = {SPECIALS[UNK]: ("<", "unk>")}
+        return self._processor.decode([p for token in tokens for p in split.get(token, (token,))])
 
 
-def sample_evenly(lines: Iterable[str], total: int, at_most: int) -> Iterable[str]:
-    """Yield at most ``at_most`` of ``total`` lines, spread evenly."""
-    step = max(1, -(-total // at_most))
+def sample_evenly(lines: Iterable[str], total: int, limit: int) -> Iterable[str]:
+    """Yield at most ``limit`` of ``total`` lines at even intervals."""
+    step = max(1, -(-total // limit))
     return (line for number, line in enumerate(lines) if number % step == 0)
 
 
 def read_kind(folder: Path) -> str:
-    """Return the kind of tokenizer a folder holds.
+    """Return the kind of the tokenizer in a folder.
 
     Raises:
-        BundleError: if the folder holds none.
+        BundleError: if the folder contains no tokenizer.
     """
     try:
         return str(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["kind"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BundleError(
-            f"{folder} holds no tokenizer ({error}); run the tokenize stage again"
+            f"{folder} contains no tokenizer ({error}); run the tokenize stage again"
         ) from None

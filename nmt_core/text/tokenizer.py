@@ -1,4 +1,4 @@
-"""Tokenizers: their interface, and the tokenizers that need no training."""
+"""The interface of tokenizers, and the tokenizers that need no training."""
 
 import re
 from collections.abc import Sequence
@@ -12,24 +12,24 @@ from nmt_core.text.normalize import WORD_BOUNDARY, normalize
 
 
 class Tokenizer(Protocol):
-    """Cuts lines into tokens and joins tokens to lines.
+    """Splits lines into tokens and joins tokens into lines.
 
-    Lines are normalised (``normalize.py``) before they come here, in training as in translation:
-    a tokenizer need not do it, and of a line that is not may make other tokens.
+    Callers normalise lines (``normalize.py``) in training and translation. Tokens of other lines
+    may differ.
     """
 
     def encode(self, line: str) -> list[str]:
-        """Return the tokens of one normalised line; none holds a space."""
+        """Return the tokens of a normalised line; no token contains a space."""
 
     def surfaces(self, line: str) -> list[str]:
-        """Return the text of each token of ``encode``, for tokens that are copied.
+        """Return the surface text of each token of ``encode``, for copied tokens.
 
-        The tokens themselves, where they keep all that the line shows.
+        These are the tokens themselves if the tokenizer is lossless.
         """
         return self.encode(line)
 
     def decode(self, tokens: Sequence[str]) -> str:
-        """Return the line that the tokens make."""
+        """Return the line of these tokens."""
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` and other files that ``load_tokenizer`` needs."""
@@ -39,11 +39,11 @@ WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 
 
 class Words(Tokenizer):
-    """Cuts lines into words; joining them puts a space between any two.
+    """Splits lines into words; ``decode`` joins them with spaces.
 
     Args:
-        split: where to cut.
-        lower_case: read capital letters as small ones.
+        split: whether to split at white space only, or also at punctuation.
+        lower_case: whether to convert lines to lower case.
     """
 
     def __init__(
@@ -63,23 +63,23 @@ class Words(Tokenizer):
 
     @override
     def save(self, folder: Path) -> None:
-        """Do nothing: the settings say it all."""
+        """Do nothing: the settings describe this tokenizer completely."""
 
 
 class Characters(Tokenizer):
-    """Cuts lines into characters and joins them without loss."""
+    """Splits lines into characters and joins them without loss."""
 
     @override
     def encode(self, line: str) -> list[str]:
-        """Return the characters of a line, each space as ``▁``."""
+        """Return the characters of a line, with ``▁`` for spaces."""
         return [*normalize(line).replace(" ", WORD_BOUNDARY)]
 
     @override
     def decode(self, tokens: Sequence[str]) -> str:
-        """Return the line that the characters make; the unknown token stays as it is spelt."""
+        """Return the line of these characters; the unknown token is written as ``<unk>``."""
         return "".join(tokens).replace(WORD_BOUNDARY, " ")
 
     @override
     def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json``, which says all."""
+        """Write ``tokenizer.json``."""
         files.write_json(folder / "tokenizer.json", {"kind": "characters"})

@@ -1,4 +1,4 @@
-"""Tokenize lines in parallel jobs."""
+"""Tokenize lines and count tokens in parallel jobs."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 
 TOKENS = "tokens"
-"""The file that ``tokenize`` writes."""
+"""Name of the file that ``tokenize`` writes."""
 
 
 @dataclass(frozen=True)
 class TokenizeJob(Job):
-    """Lines to be cut into tokens."""
+    """Lines to tokenize."""
 
     tokenizer: Path
-    """Absolute path of its folder."""
+    """Absolute path of the tokenizer's folder."""
 
 
 def tokenize(job: TokenizeJob, part: Path) -> int:
-    """Write the tokens of every line, as models see it, with spaces between; return how many."""
+    """Write the tokens of each line, separated by spaces, to a folder; return their number."""
     tokenizer = load_cached(load_tokenizer, job.tokenizer)
     [span] = job.spans
     count = 0
@@ -34,7 +34,7 @@ def tokenize(job: TokenizeJob, part: Path) -> int:
 
 
 def count_tokens(job: Job, _: Path) -> Counter[str]:
-    """Count the tokens of lines that are cut already."""
+    """Return the number of occurrences of each token in tokenized lines."""
     [span] = job.spans
     counts: Counter[str] = Counter()
     for line in span.read():

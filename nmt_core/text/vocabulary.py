@@ -1,7 +1,4 @@
-"""The tokens a model knows and their numbers; the first four are reserved.
-
-A vocabulary is kept as text, one token a line, so that a person can read it and a diff can show it.
-"""
+"""The tokens of a model and their IDs, stored as a text file with one token per line."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,15 +12,15 @@ SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
 
 TAG_BEGIN, TAG_END = "<tag ", ">"
-"""Around the name of a tag, which tells a model where a line is from. No token of a text holds a
-space, so that none is a tag."""
+"""Prefix and suffix of a tag, which tells a model the corpus of a line. Tokens of text contain no
+space, so they cannot be tags."""
 
 
 class Vocabulary:
-    """A fixed list of tokens, numbered from 0.
+    """A fixed list of tokens; their positions are their IDs.
 
     Raises:
-        BundleError: if the reserved tokens are not first, or a token stands twice.
+        BundleError: if the reserved tokens are not first, or a token is repeated.
     """
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -39,8 +36,8 @@ class Vocabulary:
             if number >= UNK and not token.startswith(TAG_BEGIN)
         }
         if len(set(self.tokens)) != len(self.tokens):
-            [(twice, count)] = Counter(tokens).most_common(1)
-            raise BundleError(f"the token {twice!r} stands {count} times in a vocabulary")
+            [(repeated, count)] = Counter(tokens).most_common(1)
+            raise BundleError(f"a vocabulary has {repeated!r} {count} times; write it again")
 
     @classmethod
     def most_frequent(
@@ -51,13 +48,13 @@ class Vocabulary:
         min_count: int = 1,
         symbols: Sequence[str] = (),
     ) -> "Vocabulary":
-        """Return a vocabulary by frequency, the most frequent token first; ties go by the alphabet.
+        """Return a vocabulary sorted by descending frequency, then alphabetically.
 
         Args:
-            counts: occurrences per token.
-            max_size: tokens to keep, the reserved ones not counted; None keeps all.
-            min_count: occurrences below which a token is left out.
-            symbols: tokens that follow the others whether they occur or not.
+            counts: occurrences of each token.
+            max_size: maximum number of tokens, without reserved ones and symbols; None keeps all.
+            min_count: minimum number of occurrences of a token.
+            symbols: tokens to append, regardless of their frequency.
         """
         frequent = [token for token, count in counts.items() if count >= min_count]
         frequent = [token for token in frequent if token not in (*SPECIALS, *symbols)]
@@ -66,18 +63,18 @@ class Vocabulary:
 
     @classmethod
     def load(cls, path: Path) -> "Vocabulary":
-        """Read a vocabulary, one token a line."""
+        """Load a vocabulary from a file with one token per line."""
         return cls(list(files.read_lines(path)))
 
     def with_tags(self, names: Iterable[str]) -> "Vocabulary":
-        """Return the same tokens with these tags behind them, too, in the order of the alphabet."""
+        """Return a vocabulary with these tags added; all tags are last, in alphabetical order."""
         tags = sorted({*self.tags, *names})
         plain = [token for token in self.tokens if not token.startswith(TAG_BEGIN)]
         return Vocabulary([*plain, *(f"{TAG_BEGIN}{name}{TAG_END}" for name in tags)])
 
     @cached_property
     def tags(self) -> dict[str, int]:
-        """The number of each tag, by its name."""
+        """The ID of each tag, by its name."""
         return {
             token.removeprefix(TAG_BEGIN).removesuffix(TAG_END): number
             for number, token in enumerate(self.tokens)
@@ -85,7 +82,7 @@ class Vocabulary:
         }
 
     def save(self, path: Path) -> None:
-        """Write the vocabulary, one token a line."""
+        """Write a file with one token per line."""
         files.write_lines(path, self.tokens)
 
     def __len__(self) -> int:
@@ -95,13 +92,13 @@ class Vocabulary:
         return token in self._ids
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
-        """Return the number of every token of a text; an unknown one is UNK.
+        """Return the ID of every token of a text; UNK for unknown tokens.
 
-        So is one that is spelt like PAD, BOS, EOS or a tag: no text holds their meaning.
+        Tokens that are spelt like PAD, BOS, EOS or a tag are also UNK.
         """
         return [self._ids.get(token, UNK) for token in tokens]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the token of every number, but none for PAD, BOS, EOS and tags."""
-        silent = {PAD, BOS, EOS, *self.tags.values()}
-        return [self.tokens[number] for number in ids if number not in silent]
+        """Return the tokens of these IDs without PAD, BOS, EOS and tags."""
+        skipped = {PAD, BOS, EOS, *self.tags.values()}
+        return [self.tokens[number] for number in ids if number not in skipped]

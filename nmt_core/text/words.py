@@ -1,7 +1,7 @@
-"""Words of a text, repetitions among them, and the source word of each word of a translation.
+"""Find the words of a text, repeated words, and the source word of each word of a translation.
 
-Links come with a translation, else from relative positions. Wrong links never lose markup of a
-document, they only misplace it.
+Links between words come with a translation, or from relative positions. Wrong links misplace the
+markup of a document, but do not lose it.
 """
 
 import re
@@ -15,7 +15,7 @@ from nmt_core.literals.checking import Breach
 
 
 class Span(NamedTuple):
-    """The characters of a text from ``start`` up to ``end``."""
+    """The characters of a text from ``start`` up to, not including, ``end``."""
 
     start: int
     end: int
@@ -28,17 +28,17 @@ UNSPACED = (
     "\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-"""Scripts without spaces: Thai, Lao, Tibetan, Burmese, Khmer, Kana, Chinese characters."""
+"""Characters of scripts without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana, Chinese."""
 
 WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+")
-"""Words, signs of punctuation and the characters of scripts that write no spaces."""
+"""A word, a punctuation mark, or a character of a script without spaces."""
 
 UNALIGNED = -1
-"""The link of a word that translates none of the source."""
+"""The link of a word that translates no word of the source."""
 
 
 class Translated(Protocol):
-    """The translation of a sentence, with its links if they are known."""
+    """The translation of a sentence, with its word alignment if it is known."""
 
     @property
     def text(self) -> str:
@@ -46,23 +46,23 @@ class Translated(Protocol):
 
     @property
     def links(self) -> Sequence[int] | None:
-        """The source word of each of its words, or UNALIGNED; words as ``find_words`` has them."""
+        """Index of the source word of each word of ``find_words``, or UNALIGNED; may be unknown."""
 
     @property
     def confidence(self) -> float | None:
-        """The probability that it is good, if that is known."""
+        """The probability that the translation is good, if it is known."""
 
     @property
     def breaches(self) -> Sequence[Breach]:
-        """Literals of the source that did not come through."""
+        """Literals of the source that the translation does not preserve."""
 
     @property
     def restored_words(self) -> Sequence[str]:
-        """Words that the model read in another case or with accents, as it read them."""
+        """Source words with restored case or accents, as the model read them."""
 
     @property
     def unknown_words(self) -> Sequence[str]:
-        """Words of the source that the training text never had."""
+        """Words of the source that are not in the training text."""
 
     @property
     def origin(self) -> str:
@@ -70,7 +70,7 @@ class Translated(Protocol):
 
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
-    """Return the spans of words; a cut within a word makes two of it."""
+    """Return the spans of words; offsets in ``cuts`` split the words that contain them."""
     edges = sorted(set(cuts))
     words = []
     for match in WORD.finditer(text):
@@ -80,12 +80,12 @@ def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
 
 
 def list_words(text: str) -> list[str]:
-    """Return the words and signs of a text."""
+    """Return the words and punctuation marks of a text."""
     return [text[start:end] for start, end in find_words(text)]
 
 
 def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
-    """Return the cuts for words that the translation copies, but for case, from the source."""
+    """Return the offsets of ``cuts`` in words that the translation copies, ignoring case."""
     edges = sorted(set(cuts))
     inner: dict[str, list[int]] = {}
     for word in find_words(source):
@@ -108,20 +108,20 @@ def align_words(
     target: str,
     target_words: Sequence[Span],
 ) -> list[int]:
-    """Return for each word of a translation the number of its source word, or UNALIGNED.
+    """Return the index of the source word of each target word, or UNALIGNED.
 
     Args:
-        source: the sentence that was translated.
-        source_words: where its words are; at least one.
-        translated: its translation as the model gave it.
-        target: the same text, in which only white space may have changed.
-        target_words: where its words are.
+        source: the source sentence.
+        source_words: spans of its words, at least one.
+        translated: the translation of the model.
+        target: its text, possibly with other white space.
+        target_words: spans of its words.
     """
-    links = align_by_place(source, source_words, target, target_words)
-    wholes = _find_wholes(target, target_words)
+    links = align_by_position(source, source_words, target, target_words)
+    wholes = _find_whole_words(target, target_words)
     if translated.links is not None and len({*wholes}) == len(translated.links):
         parts: dict[int, list[int]] = defaultdict(list)
-        for number, whole in enumerate(_find_wholes(source, source_words)):
+        for number, whole in enumerate(_find_whole_words(source, source_words)):
             parts[whole].append(number)
         links = [
             min(
@@ -132,16 +132,16 @@ def align_words(
     return _align_equal(source, source_words, target, target_words, links)
 
 
-def _find_wholes(text: str, words: Sequence[Span]) -> list[int]:
-    """Return for each of the words, some of which are cut, the number of the whole word."""
+def _find_whole_words(text: str, words: Sequence[Span]) -> list[int]:
+    """Return the index of the whole word that contains each word or piece of a word."""
     starts = [word.start for word in find_words(text)]
     return [bisect_right(starts, word.start) - 1 for word in words]
 
 
-def align_by_place(
+def align_by_position(
     source: str, source_words: Sequence[Span], target: str, target_words: Sequence[Span]
 ) -> list[int]:
-    """Return for each target word the source word at about the same place of the sentence."""
+    """Return the index of the source word at the same relative position as each target word."""
     if len(source_words) == len(target_words):
         return [*range(len(source_words))]
     middles = [sum(word) / 2 / len(source) for word in source_words]
@@ -156,7 +156,7 @@ def _align_equal(
     target_words: Sequence[Span],
     links: list[int],
 ) -> list[int]:
-    """Link words that hang together in the same way in both: H, 2 and O of H2O."""
+    """Link the pieces of split words that are equal on both sides: H, 2 and O of H2O."""
     places: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for spelt, first in _list_cut_words(source, source_words):
         places[spelt].append(first)
@@ -164,15 +164,15 @@ def _align_equal(
         if spelt in places:
             same = places[spelt]
             number = same.pop(0) if len(same) > 1 else same[0]
-            own = range(number, number + len(spelt))
-            links = [UNALIGNED if link in own else link for link in links]
-            links[first : first + len(spelt)] = own
+            source_pieces = range(number, number + len(spelt))
+            links = [UNALIGNED if link in source_pieces else link for link in links]
+            links[first : first + len(spelt)] = source_pieces
     return links
 
 
 def _list_cut_words(text: str, words: Sequence[Span]) -> list[tuple[tuple[str, ...], int]]:
-    """Return the pieces of each word that was cut, and the number of the first piece."""
-    wholes = _find_wholes(text, words)
+    """Return the pieces of each split word, case-folded, and the index of the first piece."""
+    wholes = _find_whole_words(text, words)
     runs = [[*run] for _, run in groupby(range(len(words)), key=wholes.__getitem__)]
     return [
         (tuple(text[slice(*words[number])].casefold() for number in run), run[0])
@@ -182,31 +182,30 @@ def _list_cut_words(text: str, words: Sequence[Span]) -> list[tuple[tuple[str, .
 
 
 LOOP_WORDS = 4
-"""Longest run of words whose immediate repetition counts as going in circles."""
+"""Maximum number of words in a run whose repetition counts as a loop."""
 
 LOOP_TIMES = 3
-"""Repetitions in a row that count."""
+"""Minimum number of consecutive occurrences in a loop."""
 
 LOOP_LETTERS = 8
-"""Letters that repetitions within a word have at least, more than "nenene" of German
-"Sonnenenergie"."""
+"""Minimum length of a loop within a word, longer than "nenene" in "Sonnenenergie"."""
 
 _REPEATED = re.compile(r"([^\W\d_]{1,8}?)\1{2,}")
-"""Letters that stand three times in a row."""
+"""Letters that occur three times in a row."""
 
 
 def find_letter_loop(text: str) -> str:
-    """Return the first repetition of letters within a word, as in "Nineineine"; "" if none is."""
-    found = (match[0] for match in _REPEATED.finditer(text.casefold()))
-    return next((letters for letters in found if len(letters) >= LOOP_LETTERS), "")
+    """Return the first loop of letters in a word, as in "Nineineine"; "" without a loop."""
+    repetitions = (match[0] for match in _REPEATED.finditer(text.casefold()))
+    return next((letters for letters in repetitions if len(letters) >= LOOP_LETTERS), "")
 
 
 def find_loop(words: Sequence[str]) -> Sequence[str]:
-    """Return the first run of words that stands three times in a row; none if there is none."""
+    """Return the first run of words that occurs three times in a row; empty without a loop."""
     if len(words) - len({*words}) < LOOP_TIMES - 1:
         return ()
     for size in range(1, LOOP_WORDS + 1):
-        equal = 0  # words in a row that are those so many places later
+        equal = 0  # consecutive words that equal the word ``size`` positions later
         for place in range(len(words) - size):
             equal = equal + 1 if words[place] == words[place + size] else 0
             if equal == (LOOP_TIMES - 1) * size:

@@ -74,7 +74,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     languages = _load_part(folder / LANGUAGES, Languages)
     glossaries: tuple[Glossary, ...] = ()
     if languages and (path := folder / GLOSSARY).exists():
-        glossaries = (Glossary.load(path, languages.codes, sealed=True),)
+        glossaries = (Glossary.load(path, languages.codes, legacy=True),)
     return {
         "engine": searching,
         "source": source,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.literals.checking import Breach, check_literals
 from nmt_core.literals.finding import (
-    NAMES,
+    ENTITY_NAMES,
     Literal,
     LiteralKind,
     find_extent,
@@ -22,19 +22,19 @@ from nmt_core.literals.finding import (
 )
 from nmt_core.literals.glossary import Glossary, split_words
 from nmt_core.literals.masking import (
-    Masked,
-    enclose,
-    insert_lost,
+    MaskedLine,
+    insert_missing,
     list_known_marks,
     mask,
-    read_quotes,
+    replace_quotes,
+    requote,
     restore,
     unquote,
     write_literals,
 )
 from nmt_core.search.settings import SearchConfig
 from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.words import ENDING
+from nmt_core.text.aligner.pieces import ENDING
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import OddCase, Restored, Restorer, capitalize, find_odd_case
 from nmt_core.text.side import Side, Tokenized
@@ -132,7 +132,7 @@ class ProtectedLine(NamedTuple):
     """What has to come through."""
     text: Tokenized
     """The line with symbols, in the ordinary case."""
-    masked: Masked
+    masked: MaskedLine
     odd_case: OddCase | None
     """The case of the line if it is not an ordinary one, and the model restores case."""
     restored: Restored
@@ -172,7 +172,8 @@ class Protector:
         known = {*source.vocabulary.tokens} & {*target.vocabulary.tokens}
         self.has_symbols = known >= {*ALL_SYMBOLS}
         self._known_marks = list_known_marks(source.vocabulary.tokens)
-        self._reads_references = restorer is not None and not NAMES.isdisjoint(restorer.words)
+        words = restorer.words if restorer else ()
+        self._reads_references = not ENTITY_NAMES.isdisjoint(words)
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line as the model should read it first; ``unquoted`` removes outer quotes."""
@@ -226,7 +227,7 @@ class Protector:
         if not text or any(map(str.isalpha, rest)):
             return None
         written = write_literals(text, literals, self.languages, 0, len(text))
-        if check_literals(text, written, self.languages, found=literals):
+        if check_literals(text, written, self.languages, source_literals=literals):
             written = text
         written = escape(written, quote=False) if line.is_escaped else written
         return Translation(written, 0.0, (), (), (), confidence=1.0)
@@ -271,7 +272,7 @@ class Protector:
             line: its source.
             translation: as the model wrote it, with symbols.
         """
-        whole = insert_lost(translation.text, line.masked)
+        whole = insert_missing(translation.text, line.masked)
         finished = self.finish(line, translation._replace(text=whole))
         placed = [
             Breach(LiteralKind.VERBATIM, text.source, text.target, "placed")
@@ -282,22 +283,23 @@ class Protector:
 
     def write_around(self, line: ProtectedLine, text: str) -> str:
         """Return a translation in its line's quotation marks, with character references if any."""
-        quoted = enclose(text, line.line) if line.is_unquoted else text
+        quoted = requote(text, line.line) if line.is_unquoted else text
         return escape(quoted, quote=False) if line.is_escaped else quoted
 
     def _check(self, line: ProtectedLine, text: str) -> list[Breach]:
         """Return the breaches of the literals of a translation."""
-        return check_literals(line.line, text, self.languages, self.terms, found=line.literals)
+        literals = line.literals
+        return check_literals(line.line, text, self.languages, self.terms, source_literals=literals)
 
-    def _mask(self, text: str, literals: Sequence[Literal], *, numbers: bool) -> Masked:
+    def _mask(self, text: str, literals: Sequence[Literal], *, numbers: bool) -> MaskedLine:
         if not literals or not self.has_symbols:
-            return Masked(text, {}, text[:1].isupper())
+            return MaskedLine(text, {}, text[:1].isupper())
         return mask(text, literals, self.languages, numbers=numbers)
 
-    def _read(self, plain: ProtectedLine, masked: Masked) -> ProtectedLine:
+    def _read(self, plain: ProtectedLine, masked: MaskedLine) -> ProtectedLine:
         """Return a line with these symbols, as the model should read it."""
         read = unquote(masked.line) if plain.is_unquoted else masked.line
-        restored = Restored(read_quotes(read, self._known_marks))
+        restored = Restored(replace_quotes(read, self._known_marks))
         if self.restorer:
             keep = [literal.text for literal in plain.literals]
             is_odd = plain.odd_case is not None

@@ -9,7 +9,7 @@ from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.packages import format_install_command, is_installed
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.evaluation.registered import check_installed
-from nmt_core.text.subword_sampling import SAMPLED, SubwordSampling
+from nmt_core.text.subword_sampling import SAMPLED_MODEL_TYPES, SubwordSampling
 from stages import paths
 from stages.params import (
     SECTIONS,
@@ -132,15 +132,16 @@ def check_sampling(
     """Yield why training pairs cannot be cut into other subwords, where they should be."""
     if sampling.kind == "none":
         return
-    wanted, name = SAMPLED[sampling.kind], f"train.subword_sampling.kind {sampling.kind!r}"
+    required = SAMPLED_MODEL_TYPES[sampling.kind]
+    name = f"train.subword_sampling.kind {sampling.kind!r}"
     if tokenize.kind in ("characters", "spacy"):
         yield (
             f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose "
             f"'sentencepiece', or sampling 'none'"
         )
-    elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != wanted:
+    elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != required:
         yield (
-            f"{name} needs tokenize.subwords.model_type {wanted!r}, got "
+            f"{name} needs tokenize.subwords.model_type {required!r}, got "
             f"{tokenize.subwords.model_type!r}"
         )
     if embeddings.vectors.kind != "none":

@@ -13,8 +13,8 @@ from nmt_core.literals.glossary import (
     Glossary,
     TermFinder,
     find_stem,
-    has_fitting_case,
     join_glossaries,
+    matches_case,
     stem_words,
 )
 from nmt_core.literals.masking import write_literal
@@ -35,8 +35,7 @@ def find_by_trying(terms, line, language):
             wanted = stem_words(term, language)
             there = words[at : at + len(wanted)]
             if [w.stem for w in there] == [w.stem for w in wanted] and all(
-                has_fitting_case(one.text, other.text)
-                for one, other in zip(there, wanted, strict=True)
+                matches_case(one.text, other.text) for one, other in zip(there, wanted, strict=True)
             ):
                 fitting.append(len(wanted))
         if length := max(fitting):
@@ -147,8 +146,8 @@ def test_of_several_glossaries_the_first_counts():
         (["\tb"], ["line 1", "empty"]),
         (["a\tb", "", "a\tc"], ["line 3", "'a'", "line 1"]),
         (["a", "a\tb"], ["line 2", "line 1"]),
-        (["{x}"], ["'{x}'", "leave it out"]),
-        (["42"], ["'42'", "leave it out"]),
+        (["{x}"], ["'{x}'", "remove the line"]),
+        (["42"], ["'42'", "remove the line"]),
         (["a" * 201], ["201", "200"]),
         (["a\x07\tb"], ["control"]),
         (["a\tb\ue010"], ["control"]),
@@ -165,7 +164,7 @@ def test_a_sign_or_a_tab_separates_term_and_translation():
     lines = ["Hof = High Tribunal", "New York\t", "C =\td"]
     expected = {"Hof": ("High Tribunal",), "New York": (), "C =": ("d",)}
     assert Glossary.parse(lines, LANGUAGES).translations == expected
-    earlier = Glossary.parse(["New York", "/x+/"], LANGUAGES, sealed=True)
+    earlier = Glossary.parse(["New York", "/x+/"], LANGUAGES, legacy=True)
     assert earlier.translations == {"New York": ()}
 
 

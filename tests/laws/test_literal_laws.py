@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nmt_core.base.symbols import ALL_SYMBOLS, SYMBOLS, SYMBOLS_PER_CLASS
 from nmt_core.literals.checking import check_literals
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.masking import insert_lost, insert_word, mask, restore
+from nmt_core.literals.masking import insert_missing, insert_word, mask, restore
 from nmt_core.literals.number import read_number, write_number
 
 LANGUAGES = ("de", "en", "fr", "es", "pl", "sv", "ru", "tr", "hi", "ar", "ja", "zh", "de-CH", "xx")
@@ -106,7 +106,7 @@ A, B = SYMBOLS["name"][:2]
 )
 def test_lost_names_are_put_in_where_they_belong(line, translation, whole):
     masked = mask(line, find_literals(line, "de"), ("de", "en"), numbers=True)
-    assert restore(insert_lost(translation, masked), masked) == whole
+    assert restore(insert_missing(translation, masked), masked) == whole
 
 
 @given(st.integers(0, 6), st.integers(0, 6))

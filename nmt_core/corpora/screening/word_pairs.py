@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.learning import learn_aligner
-from nmt_core.text.aligner.words import REMEMBERED, AlignerConfig, cut_word, is_sign
+from nmt_core.text.aligner.pieces import CACHED_WORDS, AlignerConfig, cut_word, is_sign
 
 STEM_LETTERS = 6
 """Length of a stem, which represents a word."""
@@ -139,7 +139,7 @@ def cut_stems(line: str) -> list[str]:
     return [*chain.from_iterable(map(_cut_word, line.split()))]
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_WORDS)
 def _cut_word(word: str) -> tuple[str, ...]:
     return tuple(
         piece.casefold()[:STEM_LETTERS]

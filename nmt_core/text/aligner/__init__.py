@@ -1,1 +1,1 @@
-"""Word alignment, learnt from parallel text alone."""
+"""Word alignment, learnt from parallel text."""

@@ -1,10 +1,10 @@
-"""A learnt aligner: which words of a sentence pair are translations of each other.
+"""A word aligner: which words of a sentence pair are translations of each other.
 
-It is stored as one sealed folder::
+An aligner is stored as a sealed folder::
 
     manifest.json            format, and the digest and size of every other file
-    aligner.safetensors      pairs of words with their counts, sums of words, jumps
-    aligner.json             how it was learnt
+    aligner.safetensors      counts of word pairs, totals of words, weights of jumps
+    aligner.json             settings of its training
     words.json               the vocabularies of source and target
 """
 
@@ -25,108 +25,110 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents, verify_bundle
-from nmt_core.text.aligner.lexicon import Array, Direction, measure_priors, pair_text
-from nmt_core.text.aligner.words import AlignerConfig, Pieces, cut_line
+from nmt_core.text.aligner.lexicon import Array, Direction, make_priors, pair_text
+from nmt_core.text.aligner.pieces import AlignerConfig, Pieces, cut_line
 from nmt_core.text.words import UNALIGNED
 
 Links = frozenset[tuple[int, int]]
 
 
 def format_links(links: Iterable[tuple[int, int]]) -> str:
-    """Return links as text, ``0-0 2-1``, by source and then by target word (Pharaoh format)."""
+    """Return links in Pharaoh format, such as ``0-0 2-1``, sorted."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def fill_gaps(links: Sequence[int]) -> list[int]:
-    """Give an unlinked run of words between two with the same link that link, too."""
+    """Return links in which unlinked words between two words with the same link have it, too."""
     filled = [*links]
-    last = None
-    for place, link in enumerate(links):
+    previous = None
+    for position, link in enumerate(links):
         if link == UNALIGNED:
             continue
-        if last is not None and links[last] == link:
-            filled[last:place] = [link] * (place - last)
-        last = place
+        if previous is not None and links[previous] == link:
+            filled[previous:position] = [link] * (position - previous)
+        previous = position
     return filled
 
 
 @dataclass(frozen=True)
 class Aligner:
-    """An aligner learnt from parallel text; index 0 explains the target, index 1 the source."""
+    """A trained aligner; in pairs of arrays, index 0 generates the target, index 1 the source."""
 
     config: AlignerConfig
     words: tuple[list[str], list[str]]
     """Vocabularies of source and target."""
     keys: NDArray[np.int64]
-    """Pairs of words, rising; see ``pair_text``."""
+    """Word pairs in ascending order, (pairs,); see ``pair_text``."""
     counts: Array
-    """Their expected counts, (2, pairs)."""
+    """Expected count of each word pair, (2, pairs)."""
     totals: tuple[Array, Array]
-    """Counts and pseudo-counts of all that each word may be translated by."""
+    """Sum of counts and pseudo-counts over all translations of each word."""
     nulls: tuple[Array, Array]
-    """Expected count of each word that translates none."""
+    """Expected count of each word without a link."""
     jumps: tuple[Array, Array]
-    """Weights of jumps."""
+    """Weights of jumps, (2 width + 1,)."""
 
     def align(self, lines: Sequence[tuple[str, str]]) -> list[Links]:
-        """Return the links of sentence pairs, over words that spaces part.
+        """Return the links of sentence pairs between words separated by spaces.
 
-        A pair's links depend on no other pair. A pair with an empty side has none.
+        The links of a pair depend on no other pair. A pair with an empty side has no links.
 
         Args:
-            lines: source and target.
+            lines: source and target of each pair.
         """
         return [
-            frozenset((int(i), int(j)) for i, j in np.argwhere(shares > self.config.threshold))
-            for shares in self.measure_links(lines)
+            frozenset((int(i), int(j)) for i, j in np.argwhere(links > self.config.threshold))
+            for links in self.score_links(lines)
         ]
 
     def trace(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[list[int]]:
-        """Return for each target word the source word that it translates, or UNALIGNED.
+        """Return the index of the source word of each target word, or UNALIGNED.
 
-        Words and signs of punctuation never translate each other. An unlinked run of words between
-        two that translate the same word belongs to it, as in *Court of Justice*.
+        Words are never linked with punctuation. Unlinked words between two words with the same link
+        have this link, too, as in *Court of Justice*.
 
         Args:
             pairs: words of source and target, as ``find_words`` finds them.
         """
         links = []
-        measured = self.measure_links([(" ".join(one), " ".join(other)) for one, other in pairs])
-        for sides, shares in zip(pairs, measured, strict=True):
-            if not shares.size:
+        scored = self.score_links(
+            [(" ".join(source), " ".join(target)) for source, target in pairs]
+        )
+        for sides, scores in zip(pairs, scored, strict=True):
+            if not scores.size:
                 links.append([UNALIGNED] * len(sides[1]))
                 continue
             source, target = (
                 np.array([any(map(str.isalnum, word)) for word in side]) for side in sides
             )
-            shares[source[:, None] != target] = 0
-            is_linked = shares.max(axis=0) > self.config.threshold
-            links.append(fill_gaps(np.where(is_linked, shares.argmax(axis=0), UNALIGNED).tolist()))
+            scores[source[:, None] != target] = 0
+            is_linked = scores.max(axis=0) > self.config.threshold
+            links.append(fill_gaps(np.where(is_linked, scores.argmax(axis=0), UNALIGNED).tolist()))
         return links
 
-    def measure_links(self, lines: Sequence[tuple[str, str]]) -> list[Array]:
-        """Return how probable links between the words of sentence pairs are, (source, target).
+    def score_links(self, lines: Sequence[tuple[str, str]]) -> list[Array]:
+        """Return the probabilities of links of each pair, (source words, target words).
 
-        That is the geometric mean of both directions' probabilities, of the pieces of two words
-        the most probable.
+        A probability is the geometric mean of both directions, for the most probable pieces of the
+        two words.
         """
-        measured = [np.zeros([len(line.split()) for line in pair]) for pair in lines]
+        scored = [np.zeros([len(line.split()) for line in pair]) for pair in lines]
         pieces = [tuple(cut_line(line, self.config) for line in pair) for pair in lines]
-        rows = [row for row, shares in enumerate(measured) if shares.size]
+        rows = [row for row, scores in enumerate(scored) if scores.size]
         if not rows:
-            return measured
+            return scored
         numbers, words = self._number([pieces[row] for row in rows])
         batches, keys = pair_text(numbers[0], numbers[1], len(words[1]))
-        forward, backward = self._direct(keys, words)
+        forward, backward = self._make_directions(keys, words)
         for batch in batches:
-            links = forward.explain(batch)[0]
-            links *= backward.explain(batch.turn())[0].transpose(1, 0, 2)
+            links = forward.align_hmm(batch)[0]
+            links *= backward.align_hmm(batch.swap_sides())[0].transpose(1, 0, 2)
             for column, number in enumerate(batch.rows):
                 row = rows[number]
                 inside = np.s_[: len(numbers[0][number]), : len(numbers[1][number]), column]
-                places = np.ix_(*(side.words for side in pieces[row]))
-                np.maximum.at(measured[row], places, np.sqrt(links[inside]))
-        return measured
+                positions = np.ix_(*(side.words for side in pieces[row]))
+                np.maximum.at(scored[row], positions, np.sqrt(links[inside]))
+        return scored
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], dict[str, int]]:
@@ -136,36 +138,40 @@ class Aligner:
     def _number(
         self, pieces: Sequence[tuple[Pieces, ...]]
     ) -> tuple[list[list[NDArray[np.int64]]], list[list[str]]]:
-        """Return the numbers of all pieces, new words after those that are known, and all words."""
+        """Return the numbers of all pieces, and the vocabularies with new words at their ends."""
         numbers, words = [], []
         for side, known in enumerate(self._numbers):
-            new = sorted({*chain.from_iterable(pair[side].spelt for pair in pieces)} - known.keys())
-            every = known | {word: number for number, word in enumerate(new, start=len(known))}
+            new = sorted({*chain.from_iterable(pair[side].texts for pair in pieces)} - known.keys())
+            extended = known | {word: number for number, word in enumerate(new, start=len(known))}
             numbers.append(
-                [np.array([every[word] for word in pair[side].spelt], np.int64) for pair in pieces]
+                [
+                    np.array([extended[word] for word in pair[side].texts], np.int64)
+                    for pair in pieces
+                ]
             )
             words.append([*self.words[side], *new])
         return numbers, words
 
-    def _direct(self, keys: NDArray[np.int64], words: list[list[str]]) -> list[Direction]:
-        """Return both directions for pairs of words, some of which are new."""
+    def _make_directions(self, keys: NDArray[np.int64], words: list[list[str]]) -> list[Direction]:
+        """Return both directions for word pairs, some of which may be new."""
         source, target = np.divmod(keys, len(words[1]))
         sizes = len(self.words[0]), len(self.words[1])
-        wanted = np.where((source < sizes[0]) & (target < sizes[1]), source * sizes[1] + target, -1)
-        places = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
-        known = self.keys[places] == wanted if len(self.keys) else np.zeros(len(wanted), bool)
-        counts = np.zeros((2, len(wanted)))
-        counts[:, known] = self.counts[:, places[known]]
+        is_known = (source < sizes[0]) & (target < sizes[1])
+        own_keys = np.where(is_known, source * sizes[1] + target, -1)
+        positions = np.minimum(np.searchsorted(self.keys, own_keys), max(len(self.keys) - 1, 0))
+        known = self.keys[positions] == own_keys if len(self.keys) else np.zeros(len(keys), bool)
+        counts = np.zeros((2, len(keys)))
+        counts[:, known] = self.counts[:, positions[known]]
         directions = []
-        for side, prior in enumerate(measure_priors(keys, words, self.config)):
+        for side, prior in enumerate(make_priors(keys, words, self.config)):
             totals, nulls = self.totals[side], self.nulls[side]
-            least = np.full(prior.sizes[0] - len(totals), prior.unmet * len(nulls))
-            new = np.zeros(prior.sizes[1] - len(nulls))
+            new_totals = np.full(prior.sizes[0] - len(totals), prior.unseen * len(nulls))
+            new_nulls = np.zeros(prior.sizes[1] - len(nulls))
             directions.append(
-                prior.direct(
+                prior.make_direction(
                     counts[side],
-                    np.append(totals, least),
-                    np.append(nulls, new),
+                    np.append(totals, new_totals),
+                    np.append(nulls, new_nulls),
                     self.jumps[side],
                     self.config,
                 )
@@ -174,14 +180,14 @@ class Aligner:
 
 
 FORMAT = "aligner 1"
-"""Counts up when a program that knows the old number could not read the new one."""
+"""The number is incremented when older programs cannot read the new format."""
 
 
-SIDED = ("totals", "nulls", "jumps")
-"""Tensors of both directions, ``target`` and ``source``."""
+DIRECTED_TENSORS = ("totals", "nulls", "jumps")
+"""Tensors that exist for both directions, ``target`` and ``source``."""
 
 ALIGNER = "aligner"
-"""The folder of an aligner in an exported model, which earlier ones lack, and beside tokenizers."""
+"""Name of the aligner's folder in an exported model and next to the tokenizers; optional."""
 
 
 class _Words(Config):
@@ -190,9 +196,9 @@ class _Words(Config):
 
 
 def write_aligner(folder: Path, aligner: Aligner) -> None:
-    """Seal an aligner into a folder, which replaces one of that name."""
+    """Write an aligner as a sealed folder, which replaces an existing one."""
     tensors = {"keys": aligner.keys, "counts": aligner.counts}
-    for name in SIDED:
+    for name in DIRECTED_TENSORS:
         tensors[f"target.{name}"], tensors[f"source.{name}"] = getattr(aligner, name)
     with files.whole_folder(folder) as part:
         save_file(tensors, part / "aligner.safetensors")
@@ -203,20 +209,20 @@ def write_aligner(folder: Path, aligner: Aligner) -> None:
 
 
 def find_aligner(folder: Path) -> Aligner | None:
-    """Return the aligner in a folder; None if the folder does not exist."""
+    """Return the aligner of a folder; None if the folder does not exist."""
     return load_aligner(folder) if folder.exists() else None
 
 
 def load_aligner(folder: Path) -> Aligner:
-    """Verify an aligner and load it.
+    """Verify and load an aligner.
 
     Raises:
-        BundleError: if it is incomplete, altered, of another format, or no aligner.
-        ConfigError: if it asks for what this program does not know.
+        BundleError: if the folder is incomplete, altered, of another format, or not an aligner.
+        ConfigError: if its settings are unknown to this program.
     """
     verify_bundle(folder, expected=FORMAT)
     with explain_unreadable(folder / "aligner.json"):
-        settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")  # earlier ones
+        settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")
         settings.pop("least_likeness", None)
         learnt = config.build(AlignerConfig, settings, at="align")
     with explain_unreadable(folder / "words.json"):
@@ -226,7 +232,7 @@ def load_aligner(folder: Path) -> Aligner:
         tensors = load_file(path)
         _check(tensors, words, learnt, path)
     totals, nulls, jumps = (
-        (tensors[f"target.{name}"], tensors[f"source.{name}"]) for name in SIDED
+        (tensors[f"target.{name}"], tensors[f"source.{name}"]) for name in DIRECTED_TENSORS
     )
     vocabularies = words.source, words.target
     return Aligner(learnt, vocabularies, tensors["keys"], tensors["counts"], totals, nulls, jumps)
@@ -235,17 +241,17 @@ def load_aligner(folder: Path) -> Aligner:
 def _check(
     tensors: dict[str, NDArray[Any]], words: _Words, settings: AlignerConfig, path: Path
 ) -> None:
-    """Make sure that arrays have the shapes and values of an aligner of these words."""
+    """Raise a BundleError unless arrays have valid shapes and values for these vocabularies."""
     source, target, pairs = len(words.source), len(words.target), len(tensors["keys"])
     shapes = {"keys": (pairs,), "counts": (2, pairs)}
-    for side, given, explained in (("target", source, target), ("source", target, source)):
-        shapes |= {f"{side}.totals": (given,), f"{side}.nulls": (explained,)}
+    for side, given, generated in (("target", source, target), ("source", target, source)):
+        shapes |= {f"{side}.totals": (given,), f"{side}.nulls": (generated,)}
         shapes[f"{side}.jumps"] = (2 * settings.jump_width + 1,)
     if {name: array.shape for name, array in tensors.items()} != shapes:
-        raise BundleError(f"{path} does not fit its words.json; learn the aligner again")
+        raise BundleError(f"{path} does not match its words.json; learn the aligner again")
     positive = [name for name in shapes if name.endswith(("totals", "jumps"))]
     keys = tensors["keys"]
-    fitting = (
+    is_valid = (
         keys.dtype == np.int64
         and all(tensors[name].dtype == np.float64 for name in shapes if name != "keys")
         and all(np.isfinite(tensors[name]).all() for name in shapes)
@@ -254,5 +260,5 @@ def _check(
         and bool((np.diff(keys) > 0).all())
         and bool((keys < source * target).all())
     )
-    if not fitting:
-        raise BundleError(f"{path} holds numbers that no aligner has; learn the aligner again")
+    if not is_valid:
+        raise BundleError(f"{path} contains invalid numbers; learn the aligner again")

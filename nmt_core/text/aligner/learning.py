@@ -1,8 +1,8 @@
-"""An aligner learnt from parallel text by expectation maximisation, in both directions.
+"""Learn an aligner from parallel text by expectation maximisation, in both directions.
 
-IBM model 1 with a preference for the diagonal (Brown et al. 1993; Dyer et al. 2013) finds which
-words go together; an HMM goes on from there (Vogel et al. 1996), at last counting only what both
-directions agree on (Liang et al. 2006).
+Training starts with IBM model 1 with a preference for the diagonal (Brown et al. 1993; Dyer et al.
+2013), continues with an HMM (Vogel et al. 1996), and ends with an HMM that only counts links on
+which both directions agree (Liang et al. 2006).
 """
 
 from collections import Counter, defaultdict
@@ -20,30 +20,30 @@ from nmt_core.text.aligner.lexicon import (
     Array,
     Direction,
     Prior,
-    measure_priors,
+    make_priors,
     pair_text,
-    spread,
     start_jumps,
+    subsample,
 )
-from nmt_core.text.aligner.words import AlignerConfig, ShortlistConfig, cut_line
+from nmt_core.text.aligner.pieces import AlignerConfig, ShortlistConfig, cut_line
 
 Method = Literal["model 1", "HMM", "agreement"]
-"""What explains words in an iteration; in agreement, the HMMs of both directions together."""
+"""The model of an iteration; ``agreement`` combines the HMMs of both directions."""
 
-MOST_PLACES = 2**24
-"""Words of the source times those of the target, over all pairs, that are learnt from."""
+MAX_WORD_CELLS = 2**24
+"""Maximum sum over all training pairs of source words times target words."""
 
-SMALLEST = 1e-4
-"""Expected counts below are left out of a learnt aligner."""
+MIN_STORED_COUNT = 1e-4
+"""Word pairs with smaller expected counts are not stored in an aligner."""
 
 
 class Learner:
-    """An expectation maximisation under way.
+    """The state of expectation maximisation.
 
     Args:
-        config: how to learn.
+        config: settings of the aligner.
         batches: batches of sentence pairs.
-        priors: pseudo-counts of the pairs of words, as either side sees them.
+        priors: priors of the word pairs for both directions.
     """
 
     def __init__(
@@ -51,35 +51,36 @@ class Learner:
     ) -> None:
         self.config = config
         self.priors = priors
-        self.batches = [(batch, batch.turn()) for batch in batches]
+        self.batches = [(batch, batch.swap_sides()) for batch in batches]
         self.jumps = start_jumps(config.jump_width)
-        # at first each word may be explained by any of its sentence, or by none
+        # initially, all links of a word in its sentence are equally probable
         self.directions = [self._start(prior) for prior in priors]
         self.step("model 1")
 
     def step(self, method: Method) -> float:
-        """Make one iteration; return the log-likelihood of before, of both sides."""
+        """Run one iteration; return the log-likelihood of both sides before it."""
         self.pairs = [np.zeros(len(prior.counts) + 1) for prior in self.priors]
         self.nulls = [np.zeros(prior.sizes[1]) for prior in self.priors]
         log_likelihood = 0.0
         for both in self.batches:
             sides = zip(self.directions, both, strict=True)
             if method == "model 1":
-                explained = [direction.explain_by_place(batch) for direction, batch in sides]
+                posteriors = [direction.align_model_1(batch) for direction, batch in sides]
             else:
-                explained = [direction.explain(batch) for direction, batch in sides]
-            links = [np.ascontiguousarray(links) for links, _ in explained]
+                posteriors = [direction.align_hmm(batch) for direction, batch in sides]
+            links = [np.ascontiguousarray(links) for links, _ in posteriors]
             if method == "agreement":
                 links[0] = links[0] * links[1].transpose(1, 0, 2)
                 links[1] = np.ascontiguousarray(links[0].transpose(1, 0, 2))
             for side, batch in enumerate(both):
                 self._count(side, batch, links[side])
-                log_likelihood += float(explained[side][1].sum())
+                log_likelihood += float(posteriors[side][1].sum())
         self.totals = [
-            prior.sum_up(pairs[:-1]) for prior, pairs in zip(self.priors, self.pairs, strict=True)
+            prior.sum_counts(pairs[:-1])
+            for prior, pairs in zip(self.priors, self.pairs, strict=True)
         ]
         self.directions = [
-            prior.direct(
+            prior.make_direction(
                 self.pairs[side][:-1], self.totals[side], self.nulls[side], self.jumps, self.config
             )
             for side, prior in enumerate(self.priors)
@@ -93,42 +94,42 @@ class Learner:
         return Direction(pairs, nulls, self.jumps, self.config.null_probability, diagonal=0.0)
 
     def _count(self, side: int, batch: AlignmentBatch, links: Array) -> None:
-        """Count which word explains which, by (source words, target words, pairs), or none does."""
+        """Add the posteriors of links, (source words, target words, pairs), to the counts."""
         np.add.at(self.pairs[side], batch.cells.ravel(), links.ravel())
         inside = np.arange(len(batch.target))[:, None] < batch.target_lengths
-        none = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=0), 0.0), 0.0)
-        np.add.at(self.nulls[side], batch.target.ravel(), none.ravel())
+        unlinked = np.where(inside, np.maximum(1 - np.add.reduce(links, axis=0), 0.0), 0.0)
+        np.add.at(self.nulls[side], batch.target.ravel(), unlinked.ravel())
 
 
 def learn_aligner(
     lines: Iterable[tuple[str, str]],
     config: AlignerConfig | None = None,
     *,
-    tell: Callable[[str, float], None] = lambda _step, _log_likelihood: None,
+    report: Callable[[str, float], None] = lambda _step, _log_likelihood: None,
 ) -> Aligner:
     """Learn an aligner from sentence pairs.
 
     Args:
-        lines: source and target; pairs that are too long, or empty on a side, are passed over, and
-            of too many long ones some all over the text are taken.
-        config: how to learn.
-        tell: takes the name of each iteration and the log-likelihood before it.
+        lines: source and target; pairs that are too long, or empty on a side, are skipped, and a
+            large text is sampled at even intervals.
+        config: settings of the aligner.
+        report: called with the name of each iteration and the log-likelihood before it.
 
     Raises:
-        CorpusError: if no pair is left.
+        CorpusError: if no pair can be used.
     """
     config = config or AlignerConfig()
     pairs = [
         (source, target)
-        for source, target in ([cut_line(line, config).spelt for line in pair] for pair in lines)
+        for source, target in ([cut_line(line, config).texts for line in pair] for pair in lines)
         if 0 < len(source) <= config.max_words and 0 < len(target) <= config.max_words
     ]
     if not pairs:
         raise CorpusError(
-            f"there is nothing to learn an aligner from: no pair has 1 to {config.max_words} words "
-            f"on both sides; give more text"
+            f"an aligner cannot be learnt: no pair has 1 to {config.max_words} words on both "
+            f"sides; use more text"
         )
-    pairs = pairs[spread(pairs, MOST_PLACES)]
+    pairs = pairs[subsample(pairs, MAX_WORD_CELLS)]
     words = [sorted({*chain.from_iterable(pair[side] for pair in pairs)}) for side in (0, 1)]
     numbers = [{word: number for number, word in enumerate(side)} for side in words]
     source, target = (
@@ -136,7 +137,7 @@ def learn_aligner(
         for side in (0, 1)
     )
     batches, keys = pair_text(source, target, len(words[1]))
-    learner = Learner(config, batches, measure_priors(keys, words, config))
+    learner = Learner(config, batches, make_priors(keys, words, config))
     iterations: dict[Method, int] = {
         "model 1": config.model_1_iterations,
         "HMM": config.hmm_iterations,
@@ -144,35 +145,34 @@ def learn_aligner(
     }
     for method, count in iterations.items():
         for number in range(1, count + 1):
-            tell(f"{method}, iteration {number}", learner.step(method))
+            report(f"{method}, iteration {number}", learner.step(method))
     counts = np.stack([pairs[:-1] for pairs in learner.pairs])
-    used = (counts > SMALLEST).any(axis=0)
+    stored = (counts > MIN_STORED_COUNT).any(axis=0)
     return Aligner(
         config,
         (words[0], words[1]),
-        keys[used],
-        np.ascontiguousarray(counts[:, used]),
+        keys[stored],
+        np.ascontiguousarray(counts[:, stored]),
         (learner.totals[0], learner.totals[1]),
         (learner.nulls[0], learner.nulls[1]),
         (learner.jumps, learner.jumps),
     )
 
 
-MOST_TOKEN_PAIRS = 2**26
-"""Tokens of the source times those of the target, over all pairs, that are learnt from: memory for
-more is some gigabytes."""
+MAX_TOKEN_CELLS = 2**26
+"""Maximum sum over all training pairs of source tokens times target tokens, to bound memory."""
 
-LEAST_COUNT = 0.01
-"""Tokens with fewer expected links do not count as translations of each other."""
+MIN_LINK_COUNT = 0.01
+"""Minimum expected count of links between tokens that are translations of each other."""
 
 
 class Shortlist(NamedTuple):
-    """The target tokens that translations may consist of, in numbers."""
+    """The IDs of target tokens that translations may contain."""
 
     always: Sequence[int]
-    """Those of any translation."""
+    """Tokens that are allowed in every translation."""
     translations: Mapping[int, Sequence[int]]
-    """More for each token of the source."""
+    """Further tokens, by the ID of a source token."""
 
 
 Tokens = NDArray[np.int64]
@@ -183,32 +183,32 @@ def learn_shortlist(
     tokens: tuple[Sequence[str], Sequence[str]],
     config: ShortlistConfig,
 ) -> Shortlist:
-    """Learn a shortlist from numbered sentence pairs, by IBM model 1 in both directions.
+    """Learn a shortlist from token IDs, by IBM model 1 in both directions.
 
-    A token may always be translated by one that is spelt like it, and all may be spelt by single
-    letters and digits.
+    A target token that equals a source token is always among its translations. Single letters and
+    digits are always allowed.
 
     Args:
-        pairs: source and target; those that are too long, or empty on a side, are passed over, and
-            of too many long ones some all over the text are taken.
+        pairs: token IDs of source and target; pairs that are too long, or empty on a side, are
+            skipped, and a large text is sampled at even intervals.
         tokens: the vocabularies of source and target.
-        config: how many tokens.
+        config: numbers of tokens.
     """
     settings = AlignerConfig()
     kept = [pair for pair in pairs if all(0 < len(side) <= settings.max_words for side in pair)]
-    kept = kept[spread(kept, MOST_TOKEN_PAIRS)]
-    counted = Counter(number for _, target in kept for number in target.tolist())
-    frequent = sorted(counted, key=lambda number: (-counted[number], number))[: config.frequent]
+    kept = kept[subsample(kept, MAX_TOKEN_CELLS)]
+    counts = Counter(number for _, target in kept for number in target.tolist())
+    frequent = sorted(counts, key=lambda number: (-counts[number], number))[: config.frequent]
     letters = [n for n, token in enumerate(tokens[1]) if len(token) == 1 and token.isascii()]
-    alike = {token: number for number, token in enumerate(tokens[1])}
+    target_ids = {token: number for number, token in enumerate(tokens[1])}
     translations: dict[int, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens[0]):
-        if token in alike:
-            translations[number].append(alike[token])
+        if token in target_ids:
+            translations[number].append(target_ids[token])
     for source, target in _list_links(kept, tokens, settings):
-        known = translations[source]
-        if len(known) < config.translations and target not in known:
-            known.append(target)
+        candidates = translations[source]
+        if len(candidates) < config.translations and target not in candidates:
+            candidates.append(target)
     return Shortlist([*dict.fromkeys([*frequent, *letters])], dict(translations))
 
 
@@ -217,15 +217,15 @@ def _list_links(
     tokens: tuple[Sequence[str], Sequence[str]],
     settings: AlignerConfig,
 ) -> list[tuple[int, int]]:
-    """Return linked tokens of source and target, those with the most expected links first."""
+    """Return the IDs of linked source and target tokens, the most frequent links first."""
     if not pairs:
         return []
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
     batches, keys = pair_text(sides[0], sides[1], len(tokens[1]))
-    learner = Learner(settings, batches, measure_priors(keys, tokens, settings))
+    learner = Learner(settings, batches, make_priors(keys, tokens, settings))
     for _ in range(settings.model_1_iterations):
         learner.step("model 1")
     counts = np.add(*learner.pairs)[:-1]
     order = np.argsort(-counts, kind="stable")
-    linked = keys[order[counts[order] >= LEAST_COUNT]]
+    linked = keys[order[counts[order] >= MIN_LINK_COUNT]]
     return [*zip(*(side.tolist() for side in np.divmod(linked, len(tokens[1]))), strict=True)]

@@ -1,8 +1,8 @@
-"""Sentence pairs in batches, and the probabilities that their words explain each other.
+"""Batches of sentence pairs, translation probabilities of words, and posteriors of links.
 
-Those of single words are the most likely ones under a Dirichlet prior whose parameters are one more
-than the pseudo-counts: expected count and pseudo-count over their total (Bishop 2006, section
-2.2.1). Pseudo-counts are the same for all pairs of words, and more for equal words.
+Translation probabilities are MAP estimates with a Dirichlet prior whose parameters are the
+pseudo-counts plus one: the share of a pair in all counts and pseudo-counts (Bishop 2006, section
+2.2.1). All word pairs have the same pseudo-count; pairs of equal words have a higher one.
 """
 
 from collections.abc import Iterator, Sequence, Sized
@@ -12,40 +12,39 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nmt_core.text.aligner.words import AlignerConfig
+from nmt_core.text.aligner.pieces import AlignerConfig
 
 Numbers = NDArray[np.int64]
 
-ROWS = 64
-"""Pairs of a batch."""
+BATCH_PAIRS = 64
+"""Maximum number of sentence pairs in a batch."""
 
-CELLS = 2**19
-"""Positions of the source squared, or times words of the target, times pairs: of a batch."""
+BATCH_CELLS = 2**19
+"""Maximum of the squared length of the longest side times the pairs of a batch."""
 
-STEP = 4
-"""Source lengths that are batched together."""
+LENGTH_STEP = 4
+"""Number of different source lengths that are batched together."""
 
 
-WAITING = 2**20
-"""Pairs of words after which equal ones are made one, to save memory; or a quarter of those known
-by then, so that each is sorted a few times and not with every part of the text."""
+PENDING_PAIRS = 2**20
+"""Minimum number of word pairs, and a quarter of the distinct ones, to remove duplicates from."""
 
 
 class AlignmentBatch(NamedTuple):
-    """Pairs that are aligned together, padded."""
+    """Sentence pairs that are aligned together, padded."""
 
     rows: list[int]
-    """Their numbers."""
+    """Indices of the sentence pairs."""
     cells: NDArray[np.int32]
-    """The pair of words at each place, (source words, target words, rows); the last for padding."""
+    """Index of each word pair in ``keys``, (source words, target words, rows); last for padding."""
     source: NDArray[np.int32]
     """The words, (source words, rows)."""
     target: NDArray[np.int32]
     source_lengths: Numbers
     target_lengths: Numbers
 
-    def turn(self) -> "AlignmentBatch":
-        """Return the same with source and target exchanged."""
+    def swap_sides(self) -> "AlignmentBatch":
+        """Return the batch with source and target swapped."""
         cells = self.cells.transpose(1, 0, 2)
         return AlignmentBatch(
             self.rows, cells, self.target, self.source, self.target_lengths, self.source_lengths
@@ -55,54 +54,52 @@ class AlignmentBatch(NamedTuple):
 def pair_text(
     source: Sequence[Numbers], target: Sequence[Numbers], target_size: int
 ) -> tuple[list[AlignmentBatch], Numbers]:
-    """Batch sentence pairs, none of them empty on a side, and number their pairs of words.
+    """Batch sentence pairs without empty sides, and list their word pairs.
 
     Returns:
-        The batches, and the pairs of words that occur in a sentence pair, ascending: number of the
-        source word, times the size of the target vocabulary, plus number of the target word.
+        The batches, and the keys of all word pairs in ascending order. A key is the number of the
+        source word times the size of the target vocabulary plus the number of the target word.
     """
     keys = np.zeros(0, np.int64)
-    waiting: list[Numbers] = []
+    pending: list[Numbers] = []
     count = 0
-    for number, (ours, theirs) in enumerate(zip(source, target, strict=True), start=1):
-        waiting.append(_number_pairs(ours, theirs, target_size))
-        count += len(waiting[-1])
-        if count >= max(WAITING, len(keys) // 4) or number == len(source):
-            keys, waiting, count = _sort_distinct(np.concatenate([keys, *waiting])), [], 0
+    for number, pair in enumerate(zip(source, target, strict=True), start=1):
+        pending.append(_number_pairs(*pair, target_size))
+        count += len(pending[-1])
+        if count >= max(PENDING_PAIRS, len(keys) // 4) or number == len(source):
+            keys, pending, count = _sort_distinct(np.concatenate([keys, *pending])), [], 0
     groups = plan_batches([len(words) for words in source], [len(words) for words in target])
     return [_fill(rows, source, target, keys, target_size) for rows in groups], keys
 
 
-def spread(pairs: Sequence[tuple[Sized, Sized]], most: int) -> slice:
-    """Return which pairs to learn from, all over a text, so that their words meet ``most`` times.
-
-    That bounds memory, however long lines are.
-    """
-    places = sum(len(source) * len(target) for source, target in pairs)
-    return slice(None, None, max(1, -(-places // most)))
+def subsample(pairs: Sequence[tuple[Sized, Sized]], max_cells: int) -> slice:
+    """Return a slice of pairs whose source words times target words sum to about ``max_cells``."""
+    cells = sum(len(source) * len(target) for source, target in pairs)
+    return slice(None, None, max(1, -(-cells // max_cells)))
 
 
-def _number_pairs(ours: Numbers, theirs: Numbers, target_size: int) -> Numbers:
-    """Return the number of each pair of words of a sentence pair."""
-    return (ours[:, None] * target_size + theirs).ravel()
+def _number_pairs(source: Numbers, target: Numbers, target_size: int) -> Numbers:
+    """Return the key of each word pair of a sentence pair."""
+    return (source[:, None] * target_size + target).ravel()
 
 
 def _sort_distinct(numbers: Numbers) -> Numbers:
-    """Return distinct numbers, rising; faster than NumPy's, which asks a table for each."""
-    rising = np.sort(numbers)
-    return rising[np.concatenate([[True], rising[1:] != rising[:-1]])]
+    """Return distinct numbers in ascending order; faster than ``np.unique``, which hashes."""
+    ascending = np.sort(numbers)
+    return ascending[np.concatenate([[True], ascending[1:] != ascending[:-1]])]
 
 
 def plan_batches(source: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the numbers of pairs to batch, by their lengths."""
+    """Yield the indices of the pairs of each batch, given the lengths of both sides."""
     order = sorted(
-        range(len(source)), key=lambda row: (source[row] // STEP, target[row], source[row], row)
+        range(len(source)),
+        key=lambda row: (source[row] // LENGTH_STEP, target[row], source[row], row),
     )
     rows: list[int] = []
     longest = 0
     for row in order:
         length = max(longest, source[row] + 1, target[row] + 1)
-        if rows and (len(rows) == ROWS or length**2 * (len(rows) + 1) > CELLS):
+        if rows and (len(rows) == BATCH_PAIRS or length**2 * (len(rows) + 1) > BATCH_CELLS):
             yield rows
             rows, length = [], max(source[row] + 1, target[row] + 1)
         rows.append(row)
@@ -120,54 +117,55 @@ def _fill(
 ) -> AlignmentBatch:
     lengths = [np.array([len(side[row]) for row in rows]) for side in (source, target)]
     cells = np.full((lengths[0].max(), lengths[1].max(), len(rows)), len(keys), np.int32)
-    ours = np.zeros((lengths[0].max(), len(rows)), np.int32)
-    theirs = np.zeros((lengths[1].max(), len(rows)), np.int32)
-    numbers = [_number_pairs(source[row], target[row], target_size) for row in rows]
-    wanted, places = np.unique(np.concatenate(numbers), return_inverse=True)
-    indices = np.asarray(np.searchsorted(keys, wanted))[places]  # faster of rising numbers
-    ends = np.cumsum([*map(len, numbers)])[:-1]
-    for column, (row, of_row) in enumerate(zip(rows, np.split(indices, ends), strict=True)):
-        one, other = source[row], target[row]
-        ours[: len(one), column], theirs[: len(other), column] = one, other
-        cells[: len(one), : len(other), column] = of_row.reshape(len(one), len(other))
-    return AlignmentBatch(rows, cells, ours, theirs, *lengths)
+    source_words = np.zeros((lengths[0].max(), len(rows)), np.int32)
+    target_words = np.zeros((lengths[1].max(), len(rows)), np.int32)
+    row_keys = [_number_pairs(source[row], target[row], target_size) for row in rows]
+    distinct, inverse = np.unique(np.concatenate(row_keys), return_inverse=True)
+    indices = np.asarray(np.searchsorted(keys, distinct))[inverse]  # faster on sorted keys
+    ends = np.cumsum([*map(len, row_keys)])[:-1]
+    for column, (row, row_cells) in enumerate(zip(rows, np.split(indices, ends), strict=True)):
+        shape = len(source[row]), len(target[row])
+        source_words[: shape[0], column] = source[row]
+        target_words[: shape[1], column] = target[row]
+        cells[: shape[0], : shape[1], column] = row_cells.reshape(shape)
+    return AlignmentBatch(rows, cells, source_words, target_words, *lengths)
 
 
 Array = NDArray[np.float64]
 
-Explained = tuple[Array, Array]
-"""Probabilities that positions of the source explain target words, and the log-likelihood of each
-pair."""
+Posteriors = tuple[Array, Array]
+"""Posterior probabilities of links, (source words, target words, pairs), and the log-likelihood of
+each pair."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A model that explains each target word by a source word, or by none."""
+    """A model in which each target word is generated by a source word, or by the null word."""
 
     pairs: Array
-    """Probability of the target word of each pair of words; one more at the end, 0, for padding."""
+    """Probability of the target word given the source word of each key; 0 for padding last."""
     nulls: Array
-    """Probability of each target word that translates none."""
+    """Probability of each target word given the null word."""
     jumps: Array
     """Weights of jumps from -width to width, (2 width + 1,)."""
     null_probability: float
     diagonal: float
 
-    def explain(self, batch: AlignmentBatch) -> Explained:
-        """Return the posteriors of the HMM (Vogel et al. 1996), (source, target words, pairs)."""
+    def align_hmm(self, batch: AlignmentBatch) -> Posteriors:
+        """Return the posteriors of the HMM (Vogel et al. 1996)."""
         linked, none = self._emit(batch)
         matrix, norms = weigh_jumps(self.jumps, batch.source_lengths)
-        reached = np.concatenate([np.zeros_like(linked[:1]), linked]).transpose(1, 0, 2)
-        links, log_likelihood = sum_alignments(reached, none, matrix, norms, batch.target_lengths)
+        emissions = np.concatenate([np.zeros_like(linked[:1]), linked]).transpose(1, 0, 2)
+        links, log_likelihood = sum_alignments(emissions, none, matrix, norms, batch.target_lengths)
         return links[:, 1:].transpose(1, 0, 2), log_likelihood
 
-    def explain_by_place(self, batch: AlignmentBatch) -> Explained:
-        """Return those of IBM model 1 that prefers the diagonal (Dyer et al. 2013, section 2)."""
+    def align_model_1(self, batch: AlignmentBatch) -> Posteriors:
+        """Return the posteriors of IBM model 1 with a diagonal prior (Dyer et al. 2013)."""
         linked, none = self._emit(batch)
         source, target = (np.arange(len(side))[:, None] for side in (batch.source, batch.target))
-        ours = (source + 1) / (batch.source_lengths + 1)
-        theirs = (target + 1) / (batch.target_lengths + 1)
-        prior = np.exp(-self.diagonal * np.abs(theirs - ours[:, None]))
+        source_shares = (source + 1) / (batch.source_lengths + 1)
+        target_shares = (target + 1) / (batch.target_lengths + 1)
+        prior = np.exp(-self.diagonal * np.abs(target_shares - source_shares[:, None]))
         prior *= (source < batch.source_lengths)[:, None]
         linked *= prior / np.add.reduce(prior, axis=0)
         totals = np.add.reduce(linked, axis=0) + none
@@ -176,124 +174,124 @@ class Direction:
         return links, np.where(inside, np.log(totals), 0.0).sum(axis=0)
 
     def _emit(self, batch: AlignmentBatch) -> tuple[Array, Array]:
-        """Return the probability of each target word with each source word, and with none."""
+        """Return the probability of each target word given each source word, and the null word."""
         linked = (1 - self.null_probability) * self.pairs[batch.cells]
         return linked, self.null_probability * self.nulls[batch.target]
 
 
-FAR = 0.01
-"""Weight of a far jump."""
+FAR_JUMP_WEIGHT = 0.01
+"""Weight of a long jump."""
 
 
 def start_jumps(width: int) -> Array:
-    """Return weights of jumps that prefer the next position, and near ones."""
-    ahead = np.arange(-width, width + 1) - 1
-    return np.exp(-np.abs(ahead) / 2) + FAR
+    """Return initial weights of jumps, (2 width + 1,), which prefer the next position."""
+    distances = np.abs(np.arange(-width, width + 1) - 1)
+    return np.exp(-distances / 2) + FAR_JUMP_WEIGHT
 
 
 def weigh_jumps(weights: Array, lengths: Numbers) -> tuple[Array, Array]:
-    """Return the weight from each position to each other, (P, P), and sums of these.
+    """Return the weight of each transition between positions, (P, P), and their sums.
 
-    Nothing leads to position 0, where sentences start. The sums are those over the positions of a
-    sentence, (P, sentences); 1 beyond its end.
+    Position 0 is the start of a sentence and is never reached again. The sums are over the
+    positions of each sentence, (P, sentences); 1 beyond its end.
     """
-    places, width = np.arange(int(lengths.max()) + 1), len(weights) // 2
-    matrix = weights[np.clip(places - places[:, None], -width, width) + width]
+    positions, width = np.arange(int(lengths.max()) + 1), len(weights) // 2
+    matrix = weights[np.clip(positions - positions[:, None], -width, width) + width]
     matrix[:, 0] = 0
     sums = np.cumsum(matrix, axis=1)[:, lengths]
-    return matrix, np.where(places[:, None] <= lengths, sums, 1.0)
+    return matrix, np.where(positions[:, None] <= lengths, sums, 1.0)
 
 
 def sum_alignments(
     linked: Array, none: Array, weights: Array, norms: Array, lengths: Numbers
-) -> Explained:
-    """Return posterior probabilities by the forward-backward algorithm (Rabiner 1989, III).
+) -> Posteriors:
+    """Return posteriors, (J, P, B), by the forward-backward algorithm (Rabiner 1989, III).
 
     Args:
-        linked: probability of each word linked with each position, (J, P, B); 0 at position 0 and
+        linked: probability of each target word given each position, (J, P, B); 0 at position 0 and
             beyond the end of a sentence.
-        none: probability of each word linked with none, (J, B).
-        weights: weight of going from one position to another, (P, P).
-        norms: sum of the weights from each position, over those of the sentence, (P, B).
-        lengths: words to be explained, (B,).
+        none: probability of each target word given the null word, (J, B).
+        weights: weight of each transition between positions, (P, P).
+        norms: sum of the weights from each position within the sentence, (P, B).
+        lengths: number of target words, (B,).
     """
     words, positions, pairs = linked.shape
     inside = np.arange(words)[:, None] < lengths
     state = np.zeros((positions, pairs))
     state[0] = 1
-    explained, scales = np.zeros_like(linked), np.ones((words, pairs))
+    posteriors, scales = np.zeros_like(linked), np.ones((words, pairs))
     for word in range(words):
         arriving = np.add.reduce((state / norms)[:, None] * weights[:, :, None], axis=0)
         arrived = linked[word] * arriving
         after = arrived + none[word] * state
         scales[word] = scale = np.where(inside[word], np.add.reduce(after, axis=0), 1.0)
-        explained[word] = np.where(inside[word], arrived / scale, 0.0)
+        posteriors[word] = np.where(inside[word], arrived / scale, 0.0)
         state = np.where(inside[word], after / scale, state)
     future = np.ones((positions, pairs))
     for word in range(words - 1, -1, -1):
-        explained[word] *= future
+        posteriors[word] *= future
         leading = linked[word] * future / scales[word]
         onward = np.add.reduce(leading[:, None] * weights.T[:, :, None], axis=0) / norms
         staying = none[word] * future / scales[word]
         future = np.where(inside[word], onward + staying, future)
-    return explained, np.log(scales).sum(axis=0)
+    return posteriors, np.log(scales).sum(axis=0)
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Facts about a text's pairs of words before they are aligned, for one side."""
+    """Pseudo-counts of the word pairs of a text, for one direction."""
 
-    givens: Numbers
-    """The word that is given, of each pair."""
+    given_words: Numbers
+    """The conditioning word of each pair."""
     counts: Array
     """Pseudo-count of each pair."""
     sizes: tuple[int, int]
-    """Words that may be given, and words that they may be translated by."""
-    unmet: float
-    """Pseudo-count of all other pairs."""
+    """Sizes of the vocabularies of conditioning and generated words."""
+    unseen: float
+    """Pseudo-count of each other pair."""
 
-    def sum_up(self, pairs: Array) -> Array:
-        """Return counts and pseudo-counts of all that each word may be translated by."""
-        more = pairs + self.counts - self.unmet
-        sums = np.bincount(self.givens, more, self.sizes[0]).astype(np.float64)
-        return sums + self.unmet * self.sizes[1]
+    def sum_counts(self, pairs: Array) -> Array:
+        """Return the sum of counts and pseudo-counts for each conditioning word."""
+        seen = pairs + self.counts - self.unseen
+        sums = np.bincount(self.given_words, seen, self.sizes[0]).astype(np.float64)
+        return sums + self.unseen * self.sizes[1]
 
-    def direct(
+    def make_direction(
         self, pairs: Array, totals: Array, nulls: Array, jumps: Array, config: AlignerConfig
     ) -> Direction:
-        """Return the model of expected counts of pairs of words, and of words without a link.
+        """Return the model that maximises the likelihood of expected counts.
 
         Args:
             pairs: expected count of each pair.
-            totals: see ``sum_up``.
-            nulls: expected count of each word that translates none.
+            totals: result of ``sum_counts``.
+            nulls: expected count of each word without a link.
             jumps: weights of jumps.
             config: the other probabilities.
         """
-        alone = nulls + self.unmet
+        null_counts = nulls + self.unseen
         return Direction(
-            np.append((pairs + self.counts) / totals[self.givens], 0.0),
-            alone / alone.sum(),
+            np.append((pairs + self.counts) / totals[self.given_words], 0.0),
+            null_counts / null_counts.sum(),
             jumps,
             config.null_probability,
             config.diagonal,
         )
 
 
-def measure_priors(
+def make_priors(
     keys: Numbers, words: Sequence[Sequence[str]], config: AlignerConfig
 ) -> tuple[Prior, Prior]:
-    """Return the priors of a text's pairs of words, as source and as target see them.
+    """Return the priors of word pairs, for generating the target and the source.
 
     Args:
-        keys: the pairs; see ``pair_text``.
+        keys: the word pairs; see ``pair_text``.
         words: vocabularies of source and target.
-        config: says how much it counts that words are equal.
+        config: the pseudo-counts.
     """
     source, target = np.divmod(keys, max(len(words[1]), 1))
     numbers = {word: number for number, word in enumerate(words[0])}
-    twins = np.array([numbers.get(word, -1) for word in words[1]], np.int64)
-    counts = config.pseudo_count + config.likeness_count * (twins[target] == source)
+    equal_words = np.array([numbers.get(word, -1) for word in words[1]], np.int64)
+    counts = config.pseudo_count + config.likeness_count * (equal_words[target] == source)
     sizes = len(words[0]), len(words[1])
     return (
         Prior(source, counts, sizes, config.pseudo_count),

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from nmt_core.literals.cldr import spells
+from nmt_core.literals.cldr import spells_number
 from nmt_core.literals.number import (
     list_days,
     read_date,
@@ -137,7 +137,7 @@ def test_times_mean_the_same_in_any_form(text, behind, said):
     ],
 )
 def test_numbers_in_words_are_recognised(line, value, language):
-    assert spells(line, Decimal(value), language)
+    assert spells_number(line, Decimal(value), language)
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_numbers_in_words_are_recognised(line, value, language):
     ],
 )
 def test_words_of_other_numbers_do_not_count(line, value, language):
-    assert not spells(line, Decimal(value), language)
+    assert not spells_number(line, Decimal(value), language)

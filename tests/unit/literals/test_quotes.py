@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.literals.masking import enclose, list_known_marks, read_quotes, unquote
+from nmt_core.literals.masking import list_known_marks, replace_quotes, requote, unquote
 
 LOW, STRAIGHT = frozenset("„“"), frozenset('"')
 
@@ -30,7 +30,7 @@ LOW, STRAIGHT = frozenset("„“"), frozenset('"')
     ],
 )
 def test_marks_that_are_not_known_are_read_as_some_that_are(line, known, read):
-    assert read_quotes(line, known) == read
+    assert replace_quotes(line, known) == read
 
 
 def test_known_marks_are_those_of_the_vocabulary():
@@ -64,13 +64,13 @@ def test_marks_around_all_of_a_line_are_left_out(line, bare):
     ],
 )
 def test_translation_of_a_quoted_line_is_quoted(source, written):
-    assert enclose("Yes.", source) == written
-    assert enclose("“Yes.", source) == "“Yes."
-    assert enclose("", source) == ""
+    assert requote("Yes.", source) == written
+    assert requote("“Yes.", source) == "“Yes."
+    assert requote("", source) == ""
 
 
 @given(st.text("„“”\"«»‚‘' ab.5", max_size=12), st.sets(st.sampled_from('„“”"«»')))
 def test_marks_are_read_without_loss_of_words(line, known):
-    kept = [sign for sign in read_quotes(line, known) if sign in "ab.5"]
+    kept = [sign for sign in replace_quotes(line, known) if sign in "ab.5"]
     assert kept == [sign for sign in line if sign in "ab.5"]
     assert unquote(line) in line

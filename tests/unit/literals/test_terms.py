@@ -8,7 +8,7 @@ from nmt_core.literals.finding import find_literals
 from nmt_core.literals.glossary import (
     Glossary,
     find_stem,
-    has_fitting_case,
+    matches_case,
     split_words,
     stem_words,
 )
@@ -68,5 +68,5 @@ def test_a_stem_is_of_a_language_and_a_word(word, language, stem):
     ],
 )
 def test_a_word_may_have_more_capitals_than_its_term_but_no_fewer(wanted, words, others):
-    assert all(has_fitting_case(word, wanted) for word in words)
-    assert not any(has_fitting_case(word, wanted) for word in others)
+    assert all(matches_case(word, wanted) for word in words)
+    assert not any(matches_case(word, wanted) for word in others)

@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import read_manifest
-from nmt_core.text.aligner.words import ShortlistConfig
+from nmt_core.text.aligner.pieces import ShortlistConfig
 from nmt_core.translation.translator import Translator
 from stages import export
 from stages.params import EvaluateParams, ExportParams

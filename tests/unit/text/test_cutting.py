@@ -167,7 +167,7 @@ def test_digits_symbols_and_unknown_signs_are_pieces_of_their_own():
 
 
 def test_a_text_that_is_too_small_is_told_with_what_to_change():
-    with pytest.raises(ConfigError, match=r"^9000 pieces cannot be learnt .*vocab_size or give"):
+    with pytest.raises(ConfigError, match=r"^9000 pieces cannot be learnt .*vocab_size or use"):
         Subwords.train(["ein Haus"], SubwordConfig(vocab_size=9000))
 
 
@@ -188,7 +188,7 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
         assert loaded.encode("der Hund, 5") == own.encode("der Hund, 5")
     assert read_kind(tmp_path / "0") == "sentencepiece"
     (tmp_path / "0/sentencepiece.model").write_bytes(b"")
-    with pytest.raises(BundleError, match="holds an empty tokenizer; run the tokenize stage"):
+    with pytest.raises(BundleError, match="contains an empty tokenizer; run the tokenize stage"):
         load_tokenizer(tmp_path / "0")
 
 
@@ -196,7 +196,7 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
 def test_a_folder_without_a_tokenizer_is_told(tmp_path, text):
     if text is not None:
         (tmp_path / "tokenizer.json").write_text(text)
-    with pytest.raises(BundleError, match=r"holds no tokenizer .*run the tokenize stage again"):
+    with pytest.raises(BundleError, match=r"contains no tokenizer .*run the tokenize stage again"):
         load_tokenizer(tmp_path)
 
 

@@ -26,7 +26,7 @@ def test_a_vocabulary_is_kept_as_text(tmp_path):
     ("tokens", "message"),
     [
         (["a", "b"], "must begin with <pad> <s> </s> <unk>, got 'a b'"),
-        ([*SPECIALS, "a", "a"], "the token 'a' stands 2 times"),
+        ([*SPECIALS, "a", "a"], "has 'a' 2 times"),
     ],
 )
 def test_a_broken_vocabulary_is_refused(tokens, message):

@@ -191,7 +191,7 @@ HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
         ("tokenizer/source/sentencepiece.model", b"", "empty tokenizer"),
         ("tokenizer/source/sentencepiece.model", b"rubbish", "source cannot be read"),
         ("tokenizer/target/sentencepiece.model", bytes(500), "target cannot be read"),
-        ("tokenizer/target/tokenizer.json", b"[]", "holds no tokenizer"),
+        ("tokenizer/target/tokenizer.json", b"[]", "contains no tokenizer"),
         ("tokenizer/target/tokenizer.json", b'{"kind": 3}', "unknown kind '3'"),
         ("tokenizer/target/tokenizer.json", NESTED, "nested too deeply"),
         ("model.json", b"[]", "model.json cannot be read"),

@@ -357,7 +357,9 @@ def test_a_glossary_is_checked_and_pinned(project, monkeypatch):
     assert before["export"] != after["export"]
     assert {name for name in after if after[name] != before[name]} == {"export"}
     terms.write_text("Eule\towl\nEule\tUhu\n")
-    with pytest.raises(ConfigError, match=r"terms\.tsv, line 2: 'Eule' stands in line 1"):
+    with pytest.raises(
+        ConfigError, match=r"terms\.tsv, line 2: 'Eule' has another translation in line 1"
+    ):
         run(monkeypatch)
     terms.unlink()
     with pytest.raises(ConfigError, match="the glossary cannot be read"):

@@ -15,13 +15,13 @@ from nmt_core.text.aligner import learning, lexicon
 from nmt_core.text.aligner.aligner import fill_gaps, format_links, load_aligner, write_aligner
 from nmt_core.text.aligner.learning import Learner, learn_aligner
 from nmt_core.text.aligner.lexicon import (
-    measure_priors,
+    make_priors,
     pair_text,
     start_jumps,
     sum_alignments,
     weigh_jumps,
 )
-from nmt_core.text.aligner.words import AlignerConfig, cut_line, cut_word
+from nmt_core.text.aligner.pieces import AlignerConfig, cut_line, cut_word
 from nmt_core.text.words import UNALIGNED
 from tests.support.processes import run_python
 from tests.support.sealing import reseal
@@ -63,13 +63,13 @@ def test_pieces_belong_to_the_words_that_spaces_part(line):
     words = line.casefold().split()
 
     assert words == [
-        "".join(spelt for spelt, number in zip(*pieces, strict=True) if number == word)
+        "".join(texts for texts, number in zip(*pieces, strict=True) if number == word)
         for word in range(len(words))
     ]
 
 
 @pytest.mark.parametrize(
-    ("line", "config", "spelt"),
+    ("line", "config", "texts"),
     [
         (
             "Er sagt: „Die Non-food-Kulturen, 6,2 %\"; the Commission's",
@@ -85,28 +85,28 @@ def test_pieces_belong_to_the_words_that_spaces_part(line):
         ("Straßen", AlignerConfig(), "strass"),
     ],
 )
-def test_a_line_is_cut_into_pieces(line, config, spelt):
+def test_a_line_is_cut_into_pieces(line, config, texts):
     """Signs and endings are apart; long words have a beginning and an end; letters are folded."""
-    assert cut_line(line, config).spelt == spelt.split()
+    assert cut_line(line, config).texts == texts.split()
 
 
 # learning
 
 
 def prepare(config):
-    pieces = [[cut_line(line, config).spelt for line in pair] for pair in PAIRS]
+    pieces = [[cut_line(line, config).texts for line in pair] for pair in PAIRS]
     words = [sorted({word for pair in pieces for word in pair[side]}) for side in (0, 1)]
     numbers = [
         [np.array([words[side].index(word) for word in pair[side]]) for pair in pieces]
         for side in (0, 1)
     ]
     made, keys = pair_text(*numbers, len(words[1]))
-    return Learner(config, made, measure_priors(keys, words, config))
+    return Learner(config, made, make_priors(keys, words, config))
 
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])
 def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
-    monkeypatch.setattr(lexicon, "WAITING", waiting)
+    monkeypatch.setattr(lexicon, "PENDING_PAIRS", waiting)
     draw = make_generator(1, "sentences")
     source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
     made, keys = pair_text(source, target, 12)
@@ -137,9 +137,9 @@ def prior_log_probability(learner):
         learner.priors, learner.directions, learner.totals, strict=True
     ):
         found += (prior.counts * np.log(direction.pairs[:-1])).sum()
-        met = np.bincount(prior.givens, minlength=prior.sizes[0])
-        found += prior.unmet * ((prior.sizes[1] - met) * np.log(prior.unmet / totals)).sum()
-        found += prior.unmet * np.log(direction.nulls).sum()
+        met = np.bincount(prior.given_words, minlength=prior.sizes[0])
+        found += prior.unseen * ((prior.sizes[1] - met) * np.log(prior.unseen / totals)).sum()
+        found += prior.unseen * np.log(direction.nulls).sum()
     return found
 
 
@@ -163,12 +163,12 @@ def test_learning_makes_so_many_iterations_of_each_kind(iterations):
     config = AlignerConfig(
         model_1_iterations=model_1, hmm_iterations=hmm, agreement_iterations=agreement
     )
-    learner, told = prepare(config), []
+    learner, reported = prepare(config), []
     methods = ["model 1"] * model_1 + ["HMM"] * hmm + ["agreement"] * agreement
     likelihoods = [learner.step(method) for method in methods]
-    learnt = learn_aligner(PAIRS, config, tell=lambda _, likelihood: told.append(likelihood))
+    learnt = learn_aligner(PAIRS, config, report=lambda _, likelihood: reported.append(likelihood))
 
-    assert told == likelihoods
+    assert reported == likelihoods
     assert learnt.totals[1].tolist() == learner.totals[1].tolist()
 
 
@@ -185,7 +185,7 @@ def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
     learner = prepare(config := AlignerConfig(null_probability=0.2, diagonal=3.0))
     learner.step("model 1")
     for direction, batch in zip(learner.directions, learner.batches[-1], strict=True):
-        links, log_likelihood = direction.explain_by_place(batch)
+        links, log_likelihood = direction.align_model_1(batch)
         for row, sizes in enumerate(zip(batch.source_lengths, batch.target_lengths, strict=True)):
             total = 0.0
             for word in range(sizes[1]):
@@ -208,10 +208,10 @@ def test_what_a_word_is_translated_by_sums_to_one():
     for prior, direction, totals in zip(
         learner.priors, learner.directions, learner.totals, strict=True
     ):
-        met = np.bincount(prior.givens, direction.pairs[:-1])
-        unmet = prior.sizes[1] - np.bincount(prior.givens)
+        met = np.bincount(prior.given_words, direction.pairs[:-1])
+        unseen = prior.sizes[1] - np.bincount(prior.given_words)
 
-        np.testing.assert_allclose(met + unmet * prior.unmet / totals, 1)
+        np.testing.assert_allclose(met + unseen * prior.unseen / totals, 1)
         assert direction.nulls.sum() == pytest.approx(1)
 
 
@@ -226,7 +226,7 @@ def test_as_many_words_as_are_allowed_are_learnt_from():
 
 
 def test_long_text_is_learnt_from_in_part(monkeypatch):
-    monkeypatch.setattr(learning, "MOST_PLACES", 8)
+    monkeypatch.setattr(learning, "MAX_WORD_CELLS", 8)
     even, odd = ("eins zwei", "one two"), ("drei vier", "three four")
     learnt = learn_aligner([even, odd, even, odd])
     assert learnt.words == (["eins", "zwei"], ["one", "two"])
@@ -366,7 +366,7 @@ def test_links_are_written_by_source_and_target():
 
 
 def test_links_are_those_above_the_threshold(learnt):
-    [shares] = learnt.measure_links(PAIRS[:1])
+    [shares] = learnt.score_links(PAIRS[:1])
     [links] = learnt.align(PAIRS[:1])
 
     assert links == {(i, j) for i, j in np.ndindex(shares.shape) if shares[i, j] > 0.3}
@@ -377,14 +377,14 @@ def test_links_are_those_above_the_threshold(learnt):
 def test_links_need_the_counts_of_both_directions(learnt, side):
     counts = learnt.counts.copy()
     counts[side] = 0
-    one_sided = replace(learnt, counts=counts).measure_links(PAIRS[:1])[0]
+    one_sided = replace(learnt, counts=counts).score_links(PAIRS[:1])[0]
 
-    assert one_sided.max() < 0.5 * learnt.measure_links(PAIRS[:1])[0].max()
+    assert one_sided.max() < 0.5 * learnt.score_links(PAIRS[:1])[0].max()
 
 
 def test_links_do_not_depend_on_neighbours(learnt):
-    alone = [learnt.measure_links([pair])[0] for pair in PAIRS]
-    together = learnt.measure_links([("", "x"), *PAIRS])[1:]
+    alone = [learnt.score_links([pair])[0] for pair in PAIRS]
+    together = learnt.score_links([("", "x"), *PAIRS])[1:]
 
     assert all((one == other).all() for one, other in zip(alone, together, strict=True))
     assert [] == learnt.align([])
@@ -448,10 +448,10 @@ def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"keys": lambda keys: keys[::-1].copy()}, "no aligner has"),
-        ({"counts": lambda counts: counts * np.nan}, "no aligner has"),
-        ({"target.totals": lambda totals: totals * 0}, "no aligner has"),
-        ({"target.jumps": lambda jumps: jumps[:-1].copy()}, "does not fit"),
+        ({"keys": lambda keys: keys[::-1].copy()}, "contains invalid numbers"),
+        ({"counts": lambda counts: counts * np.nan}, "contains invalid numbers"),
+        ({"target.totals": lambda totals: totals * 0}, "contains invalid numbers"),
+        ({"target.jumps": lambda jumps: jumps[:-1].copy()}, "does not match"),
     ],
 )
 def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_core.text.aligner import learning
 from nmt_core.text.aligner.learning import learn_shortlist
-from nmt_core.text.aligner.words import ShortlistConfig
+from nmt_core.text.aligner.pieces import ShortlistConfig
 
 SIZE = 12
 SOURCE = [f"s{number}" for number in range(SIZE)]
@@ -82,11 +82,11 @@ def test_pairs_that_are_too_long_teach_nothing():
 
 @pytest.mark.parametrize(("most", "step"), [(10**9, 1), (600, None), (1, None)])
 def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
-    monkeypatch.setattr(learning, "MOST_TOKEN_PAIRS", most)
+    monkeypatch.setattr(learning, "MAX_TOKEN_CELLS", most)
     pairs = draw_pairs()
     places = sum(len(source) * len(target) for source, target in pairs)
     step = step or math.ceil(places / most)
     found = learn_shortlist(pairs, (SOURCE, TARGET), FEW)
-    monkeypatch.setattr(learning, "MOST_TOKEN_PAIRS", 10**9)
+    monkeypatch.setattr(learning, "MAX_TOKEN_CELLS", 10**9)
 
     assert found == learn_shortlist(pairs[::step], (SOURCE, TARGET), FEW)

@@ -1,8 +1,8 @@
-"""A line as the pieces that are aligned, each of one word of the line, and settings of aligners.
+"""Split lines into the pieces that are aligned, and the settings of aligners.
 
 Words are separated by spaces, as in every program that reads or writes links. A piece is the
-beginning of a word without the signs around it, in lower case, the end of a long word, or one such
-sign. The end of a compound is its head, which often has a translation of its own.
+case-folded stem of a word, the end of a long word, or a single sign before or after a word. The end
+of a compound is its head, which often has its own translation.
 """
 
 import re
@@ -20,74 +20,74 @@ class AlignerConfig(Config):
     """Settings of an aligner."""
 
     max_words: int = Field(100, ge=1, le=1000)
-    """Pieces of a sentence; pairs with more on either side are not learnt from."""
+    """Maximum number of pieces on a side; longer pairs are not used for training."""
     stem_length: int = Field(6, ge=1, le=100)
-    """First letters of a word that it is known by; what is alike in them counts as one word."""
+    """Length of a stem in characters; words with the same stem count as one word."""
     tail_length: int = Field(5, ge=0, le=100)
-    """Last letters of a long word that are known by themselves, too; 0 for none."""
+    """Length of the last piece of a long word in characters; 0 adds no such piece."""
     model_1_iterations: int = Field(4, ge=1, le=100)
-    """Iterations of IBM model 1, which prefers the diagonal and starts the HMM."""
+    """Iterations of IBM model 1 with a diagonal prior, before the HMM."""
     hmm_iterations: int = Field(2, ge=0, le=100)
     """Iterations of the HMM with independent directions."""
     agreement_iterations: int = Field(3, ge=0, le=100)
     """Iterations of the HMM with agreement of both directions (Liang et al. 2006)."""
     pseudo_count: float = Field(0.01, ge=0.005, le=10)
-    """Prior count of every pair of words: the parameter of the Dirichlet distribution."""
+    """Pseudo-count of every word pair, the parameter of the Dirichlet prior."""
     likeness_count: float = Field(1.0, ge=0, le=1000)
-    """More of it for pairs of equal words."""
+    """Additional pseudo-count of pairs of equal words."""
     null_probability: float = Field(0.1, gt=0, lt=1)
-    """Probability that a word translates no other."""
+    """Probability that a word has no link."""
     diagonal: float = Field(4.0, ge=0, le=100)
-    """How much model 1 prefers words at the same relative place (Dyer et al. 2013)."""
+    """Strength of model 1's preference for equal relative positions (Dyer et al. 2013)."""
     jump_width: int = Field(8, ge=1, le=100)
-    """Longest jump that the HMM distinguishes, in words."""
+    """Longest jump with its own weight in the HMM, in words."""
     threshold: float = Field(0.3, gt=0, lt=1)
-    """From which geometric mean of both directions' probabilities two words are linked."""
+    """Minimum geometric mean of both directions' probabilities of a link."""
 
 
 class ShortlistConfig(Config):
     """Size of a shortlist, and the amount of text to learn it from."""
 
     translations: int = Field(20, ge=1, le=1000)
-    """Target tokens for each token of the source: those that it is linked with most often."""
+    """Target tokens for each source token: those with the most links."""
     frequent: int = Field(50, ge=1, le=10_000)
-    """Target tokens for any source: those that are most frequent."""
+    """Most frequent target tokens, which are allowed for any source."""
     pairs: int = Field(200_000, ge=1, le=10_000_000)
     """Training pairs to learn from."""
 
 
 ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
-"""Endings that are written with a word but translated by themselves, as in ``the Commission's``."""
+"""An ending with its own translation, as in ``the Commission's``."""
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")
-"""The same where it was cut off before."""
+"""An ending that is already split from its word."""
 
 _UNSPACED = re.compile(f"[{UNSPACED}]|[^{UNSPACED}]+")
-"""A character of a script without spaces, or a run of others."""
+"""A character of a script without spaces, or a run of other characters."""
 
-LONG_WORD = 9
-"""Letters from which the end of a word is a piece of its own."""
+MIN_LONG_WORD = 9
+"""Minimum length of a word whose end is a separate piece, in characters."""
 
-REMEMBERED = 2**16
-"""Words that stay cut, since most of a text is the same few."""
+CACHED_WORDS = 2**16
+"""Number of words whose pieces are cached."""
 
 
 class Pieces(NamedTuple):
     """The pieces of a line, which are aligned."""
 
-    spelt: list[str]
-    """Each piece, case folded."""
+    texts: list[str]
+    """Each piece, case-folded."""
     words: list[int]
-    """The word that each piece is of, from 0."""
+    """Index of the word of each piece, from 0."""
 
 
 def is_sign(character: str) -> bool:
-    """Tell whether a character is punctuation or a symbol."""
+    """Return whether a character is punctuation or a symbol."""
     return unicodedata.category(character)[0] in "PS"
 
 
 def find_core(word: str) -> tuple[int, int]:
-    """Return where a word begins and ends without the signs around it."""
+    """Return the start and end of a word without the signs around it."""
     begin, end = 0, len(word)
     while begin < end and is_sign(word[begin]):
         begin += 1
@@ -96,9 +96,9 @@ def find_core(word: str) -> tuple[int, int]:
     return begin, end
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(CACHED_WORDS)
 def cut_word(word: str) -> tuple[str, ...]:
-    """Return the pieces of a word; put together, they spell it."""
+    """Return the pieces of a word before stemming; joined, they are the word."""
     if CUT_ELISION.fullmatch(word):
         return (word,)
     begin, end = find_core(word)
@@ -110,18 +110,18 @@ def cut_word(word: str) -> tuple[str, ...]:
 
 def cut_line(line: str, config: AlignerConfig) -> Pieces:
     """Return the pieces of a line."""
-    matches = [
-        (spelt, number)
+    pieces = [
+        (text, number)
         for number, word in enumerate(line.split())
         for piece in cut_word(word)
-        for spelt in _cut_piece(piece.casefold(), config)
+        for text in _cut_piece(piece.casefold(), config)
     ]
-    return Pieces([spelt for spelt, _ in matches], [number for _, number in matches])
+    return Pieces([text for text, _ in pieces], [number for _, number in pieces])
 
 
 def _cut_piece(piece: str, config: AlignerConfig) -> tuple[str, ...]:
-    """Return the beginning of a piece, and a hyphen and the end of a long one."""
-    beginning = piece[: config.stem_length]
-    if config.tail_length and len(piece) >= LONG_WORD:
-        return beginning, f"-{piece[-config.tail_length :]}"
-    return (beginning,)
+    """Return the stem of a piece and, if it is long, its end after a hyphen."""
+    stem = piece[: config.stem_length]
+    if config.tail_length and len(piece) >= MIN_LONG_WORD:
+        return stem, f"-{piece[-config.tail_length :]}"
+    return (stem,)
