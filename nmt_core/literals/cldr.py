@@ -88,12 +88,12 @@ def load_conventions(language: str) -> Conventions:
 
 
 def find_locale(language: str) -> Locale:
-    """Return the CLDR locale of a language, or that of ``FALLBACK``."""
-    for code in (language, language.partition("-")[0]):
+    """Return the CLDR locale of the longest known part of a code, or that of ``FALLBACK``."""
+    while language:
         try:
-            return Locale.parse(code, sep="-")
+            return Locale.parse(language, sep="-")
         except (UnknownLocaleError, ValueError):
-            continue
+            language = language.rpartition("-")[0]
     return Locale.parse(FALLBACK)
 
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from nmt_core.literals.cldr import spells_number
+from nmt_core.literals.cldr import load_conventions, load_units, spells_number
 from nmt_core.literals.number import (
     list_days,
     read_date,
@@ -74,6 +74,15 @@ def test_numbers_are_written_with_the_marks_of_the_target(text, languages, writt
 )
 def test_amounts_are_written_with_signs_where_the_target_has_them(number, unit, target, written):
     assert write_amount(number, unit, "de", target) == written
+
+
+@pytest.mark.parametrize(
+    ("code", "like"),
+    [("de-JP", "de"), ("zh-Hant-JP", "zh-Hant"), ("sr-Latn-JP", "sr-Latn"), ("xx-JP", "en")],
+)
+def test_unknown_region_writes_as_its_language(code, like):
+    assert load_conventions(code) == load_conventions(like)
+    assert load_units(code) == load_units(like)
 
 
 def test_digits_led_by_zeros_are_names_and_those_of_all_scripts_ascii():
