@@ -138,7 +138,8 @@ def test_what_is_missing_is_named_with_the_extra_that_brings_it(
     done = run_with(extras, given[0], *model, *given[1:])
 
     assert done.returncode == 1
-    assert re.search(rf"needs {needed or '[a-z0-9]+'}, which is not installed; run: ", done.stderr)
+    missing = rf"nmt: {arguments[0]} needs {needed or '[a-z0-9]+'}, which is not installed; run: "
+    assert re.match(missing, done.stderr)
     assert done.stderr.endswith(f"[{extra}]'\n")
     assert len(done.stderr.splitlines()) == 1
 

@@ -6,6 +6,7 @@ import tomllib
 import pytest
 import typer
 
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.registry import Registry
 from nmt_core.cli import program
 from nmt_core.cli.program import BUILT_IN, COMMANDS, Command, describe_command, load_command
@@ -32,6 +33,33 @@ def test_help_of_the_program_imports_no_command(monkeypatch):
 
     assert result.exit_code == 0
     assert re.search(r"fly +Fly away\.", result.stdout)
+    assert run("fly").stderr.startswith("nmt: fly needs no, which is not installed; run: ")
+
+
+@pytest.mark.parametrize(
+    ("raised", "line"),
+    [
+        (ConfigError("too high"), "too high"),
+        (ModuleNotFoundError(name="no_wind.west"), "fly needs no_wind, .*; run: .*install '.+'"),
+        (OSError(28, "No space left", "a.txt"), r"a\.txt failed \(No space left\); make room, .+"),
+        (OSError(5, "Broken"), r"standard input or output failed \(Broken\); .+"),
+        (ModuleNotFoundError(name="nmt_core.wind"), None),
+        (ValueError("a bug"), None),
+        (BrokenPipeError(), None),
+    ],
+)
+def test_expected_errors_end_in_one_line(raised, line, monkeypatch):
+    """What only a bug can raise keeps its traceback."""
+
+    def fly():
+        raise raised
+
+    monkeypatch.setattr(program, "COMMANDS", Registry("a command", "nmt.none", {"fly": fly}))
+    result = run("fly")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert re.fullmatch(f"nmt: {line}\n" if line else "", result.stderr)
+    assert line or result.exception is raised
 
 
 def test_extensions_offer_their_commands():
