@@ -2,6 +2,8 @@
 
 import logging
 import socket
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import httpx2
 import pytest
@@ -12,7 +14,7 @@ from nmt_core.server import run
 from nmt_core.server.models import Watched
 from nmt_core.server.run import UNPROTECTED, listen, serve_models
 from nmt_core.server.settings import ServerConfig
-from tests.support.stand_in import StandIn, StandInSource, in_a_loop
+from tests.support.stand_in import StandIn, StandInSource, in_a_loop, serve_stand_in
 
 
 def test_no_answer_waits_for_an_acknowledgement():
@@ -109,3 +111,27 @@ async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, pre
 
     assert answer.json() == expected
     assert not started[0].access_log  # which would name what users send in addresses
+
+
+def test_connections_beyond_the_limit_are_refused(monkeypatch):
+    """Idle connections count, too; the answers do not name the server's software."""
+    servers, build = [], run.uvicorn.Server
+    monkeypatch.setattr(run, "MAX_CONNECTIONS", 3)
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(
+        run.uvicorn, "Server", lambda config: servers.append(build(config)) or servers[0]
+    )
+    config, answers = ServerConfig(port=0), []
+    with listen(config) as listening, ThreadPoolExecutor() as pool, ExitStack() as idle:
+        address = listening.getsockname()
+        serving = pool.submit(run.run_app, serve_stand_in(), config, listening)
+        for _ in range(3):
+            url, headers = "http://{}:{}/health".format(*address), {"Connection": "close"}
+            answers.append(httpx2.get(url, headers=headers, trust_env=False))
+            idle.enter_context(socket.create_connection(address))
+        servers[0].should_exit = True
+        idle.close()
+        serving.result(timeout=60)
+
+    assert [answer.status_code for answer in answers] == [200, 200, 503]
+    assert not any("server" in answer.headers for answer in answers)
