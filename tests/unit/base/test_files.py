@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all."""
 
+import errno
 import os
 import re
 import signal
@@ -268,3 +269,25 @@ def test_names_are_no_patterns(tmp_path):
     files.write_text(tmp_path / "a+(b", "new")
 
     assert names(tmp_path) == ["a+(b"]
+
+
+FULL = "No space left on device"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        *(
+            (OSError(number, "", "a"), f"a could not be written ({os.strerror(number)}); ")
+            for number in files.DISK_ERRNOS
+        ),
+        *((OSError(number, "", "a"), None) for number in (errno.EACCES, errno.ENOENT, errno.EIO)),
+        (Exception(f"{FULL} (os error 28)"), f"a file could not be written ({FULL}); "),
+        (Exception("No such file or directory (os error 2)"), None),
+        (OSError("80 requested and 5 written"), "a file could not be written (80 requested and 5"),
+        (ValueError("28"), None),
+    ],
+)
+def test_only_full_and_read_only_disks_are_explained(error, said):
+    assert str(files.disk_error(error))[: len(said or "None")] == str(said)
+    assert (said is None) == (files.disk_error(error, Path("b")) is None)

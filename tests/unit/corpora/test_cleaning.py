@@ -282,21 +282,27 @@ def test_translation_is_as_long_in_any_script(line):
 
 
 @pytest.mark.parametrize(
-    ("text", "drop", "reasons"),
+    ("contents", "drop", "reasons"),
     [
-        (b"", (), ["train", "empty"]),
-        (b"\n \n\n", UNUSABLE, ["train", "empty_side 3"]),
-        (b"a\n", (), ["test at 10 in 10,000", "raise split.test_per_10000"]),
-        (b"ja\r" * 50_000, UNUSABLE, ["train", "line_too_long 1"]),
+        ([b""], (), ["for train ", "empty"]),
+        ([b"\n \n\n"], UNUSABLE, ["for train ", "empty_side 3"]),
+        ([b"a\n"], (), ["test at 10 in 10,000", "raise split.test_per_10000"]),
+        ([b"ja\r" * 50_000], UNUSABLE, ["for train ", "line_too_long 1"]),
+        ([b"a\n", b"b\n"], (), ["into validation at 10 in", "raise split.validation_per_10000"]),
+        ([b"a\n", b"b\n", b"\n"], UNUSABLE, ["for validation ", "empty_side 1"]),
+        ([b"a\n", b"\n", b"c\n"], UNUSABLE, ["for test ", "empty_side 1"]),
     ],
 )
-def test_empty_split_is_refused_with_its_reason(tmp_path, text, drop, reasons):
-    paths = (tmp_path / "a.de", tmp_path / "a.en")
-    for path in paths:
-        path.write_bytes(text)
-    texts = {"own": {"train": Text((paths,), drop)}}
+def test_empty_split_is_refused_with_its_reason(tmp_path, contents, drop, reasons):
+    """Given are train, test and validation, in this order; others are split off."""
+    texts = {}
+    for split, content in zip(("train", "test", "validation"), contents, strict=False):
+        paths = (tmp_path / f"{split}.de", tmp_path / f"{split}.en")
+        for path in paths:
+            path.write_bytes(content)
+        texts[split] = Text((paths,), drop)
     with pytest.raises(CorpusError) as caught:
-        clean_corpora(texts, tmp_path, tmp_path, split=SplitConfig())
+        clean_corpora({"own": texts}, tmp_path, tmp_path, split=SplitConfig())
     assert all(reason in str(caught.value) for reason in reasons)
 
 

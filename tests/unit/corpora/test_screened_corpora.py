@@ -50,8 +50,8 @@ def _small(monkeypatch):
 def params(tmp_path):
     """Return settings of a corpus with given validation and test sets, or none of them."""
 
-    def params(train, *, split_off=False, **filters):
-        corpus = {"kind": "files", "filter": filters}
+    def params(train, *, split_off=False, on_bad_line="error", **filters):
+        corpus = {"kind": "files", "filter": filters, "on_bad_line": on_bad_line}
         for split, pairs in zip(("train", "validation", "test"), (train, *text()[1:]), strict=True):
             path = tmp_path / f"{split}.tsv"
             path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
@@ -79,8 +79,8 @@ def test_inspection_is_default_except_for_generated_text(tmp_path, monkeypatch):
 
 
 def test_noise_is_dropped_regardless_of_jobs(params, tmp_path):
-    train = spoil(10)
-    config = params(train, screen={"sample_pairs": 640})
+    train = [("", "A bad line, which is dropped from the sample, too."), *spoil(10)]
+    config = params(train, on_bad_line="drop", look={}, screen={"sample_pairs": 641})
     measured, lines = run(config, tmp_path / "whole")
     assert FRENCH not in lines
     assert len(lines) >= 0.8 * len(train)

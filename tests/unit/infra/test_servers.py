@@ -18,6 +18,7 @@ from flows import processes
 from infra.servers import __main__ as program
 from infra.servers import server
 from infra.servers.__main__ import (
+    Servers,
     announce_servers,
     build_servers,
     load_password,
@@ -178,6 +179,21 @@ def test_failed_start_is_explained(make_toy, monkeypatch, script, problem):
         monkeypatch.setattr(server, "READY_SECONDS", 0.2)
     with pytest.raises(StartError, match=problem):
         launch_and_wait(make_toy(script))
+
+
+def test_both_answer_after_start_and_neither_after_stop(make_toy):
+    both = Servers(make_toy(), make_toy())
+    both.start()
+    assert [toy.answers() for toy in both] == [True, True]
+
+    both.stop()
+    assert [toy.answers() for toy in both] == [False, False]
+
+
+@pytest.mark.parametrize("scripts", [(FAIL, ANSWER), (ANSWER, FAIL)])
+def test_start_fails_unless_both_answer(make_toy, scripts):
+    with pytest.raises(StartError, match="toy ended before it answered"):
+        Servers(*map(make_toy, scripts)).start()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1"])

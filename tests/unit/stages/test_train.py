@@ -130,9 +130,11 @@ def asked(project, monkeypatch):
         yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
     )
     asked = []
-    files.write_json(paths.TAGS, [""])
+    files.write_json(paths.TAGS, ["", "news"])
     monkeypatch.setattr(train, "identify", lambda *_: "key")
-    monkeypatch.setattr(train, "run", lambda *_, **given: asked.append(given) or (None, None))
+    monkeypatch.setattr(
+        train, "run", lambda *given, **named: asked.append((given, named)) or (None, None)
+    )
     return asked
 
 
@@ -142,8 +144,9 @@ def of_rank(rank, broadcast=lambda key: key):
 
 def test_another_rank_trains_and_tells_and_writes_nothing(asked):
     train.run_rank(params(), world := of_rank(1))
-    [given] = asked
+    [(inputs, given)] = asked
 
+    assert inputs == (params(), Inputs(corpora=("demo",), tags=("", "news")))
     assert (given["world"], given["notes"], given["languages"].target) == (world, [], "en")
     assert given["checkpoints"] == paths.CHECKPOINTS / "key"
     assert isinstance(given["tracker"], Tracker)

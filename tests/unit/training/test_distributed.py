@@ -1,3 +1,6 @@
+from datetime import timedelta
+from unittest.mock import Mock
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -43,12 +46,41 @@ def test_gradients_are_summed_and_who_read_nothing_gets_those_of_the_others(monk
     assert (read.grad.tolist(), unread.grad.tolist()) == ([3, 4], [1, 1])
 
 
-def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
-    taken = []
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
-    take_gpu(1, processes=2)
+@pytest.mark.parametrize(
+    ("places", "device", "gpus", "taken", "nccl"),
+    [
+        ((1, 2, 1, 2), "auto", 2, [1], True),
+        ((3, 4, 1, 2), "auto", 2, [1], True),  # two machines with two GPUs each
+        ((1, 2, 0, 1), "cuda", 1, [0], True),
+        ((1, 2, 1, 2), "cpu", 2, [], False),
+        ((1, 2, 1, 2), "auto", 0, [], False),
+    ],
+)
+def test_each_process_takes_a_gpu_of_its_machine(monkeypatch, places, device, gpus, taken, nccl):
+    rank, size, *_ = places
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
+    names = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+    for name, number in zip(names, places, strict=True):
+        monkeypatch.setenv(name, str(number))
+    join, leave, take = Mock(), Mock(), Mock()
+    monkeypatch.setattr(dist, "init_process_group", join)
+    monkeypatch.setattr(dist, "destroy_process_group", leave)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", take)
+    config = WorldConfig(device=device, timeout_seconds=7)
+    with init_process_group(config) as world:
+        assert (world.rank, world.size, world.is_main) == (rank, size, False)
+        leave.assert_not_called()
+    leave.assert_called_once_with()
 
-    assert taken == [1]
+    assert [each.args[0] for each in take.call_args_list] == taken
+    assert join.call_args.args == ("cpu:gloo,cuda:nccl" if nccl else "gloo",)
+    joined = {name: join.call_args.kwargs[name] for name in ("rank", "world_size", "timeout")}
+    assert joined == {"rank": rank, "world_size": size, "timeout": timedelta(seconds=7)}
+
+
+def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ConfigError, match=r"4 processes need as many GPUs, and 2 can be seen here"):
         take_gpu(1, processes=4)

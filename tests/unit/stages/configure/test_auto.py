@@ -192,13 +192,15 @@ def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
     assert said == [f"chosen for {size}, roughly {time} of training: {' '.join(chosen)}"]
 
 
-@pytest.mark.parametrize(("choices", "batch_tokens"), [([], 901), (["model=auto"], 2703)])
+@pytest.mark.parametrize(("choices", "batch_tokens"), [([], 1024), (["model=auto"], 3072)])
 def test_validations_are_counted_in_chosen_batches(project, monkeypatch, choices, batch_tokens):
     monkeypatch.setitem(auto.MAX_TOKENS, "cpu", 20_000_000)
-    found = compose_sections("data=demo", *choices, "train=auto", MILLION)
+    train = compose_sections("data=demo", *choices, "train=auto", MILLION)["train"]
+    updates = round(20_000_000 / round(batch_tokens * 0.88))
 
-    assert found["train"].budget.tokens == 20_000_000
-    assert found["train"].training.validate_every == round(20_000_000 / batch_tokens) // 16
+    assert train.budget.tokens == 20_000_000
+    assert train.batching.max_tokens == batch_tokens
+    assert train.training.validate_every == updates // 16
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.gate import Candidate, Condition, Effect, GateConfig, Verdict
+from nmt_core.evaluation.gate import Condition, Effect, GateConfig, Verdict
 from nmt_core.evaluation.registered import load_metric
 from stages import paths
 from stages.params import EvaluateParams, PromotionParams
@@ -111,24 +112,30 @@ def test_test_set_can_be_refused_before_training(project, champion, refused):
         check_test_set(registry, download, EvaluateParams(metrics=["bleu", "chrf"]), "same")
 
 
+def look_up(translations, lines):
+    return [translations.get(line, line) for line in lines]
+
+
 @pytest.fixture
 def contest(monkeypatch):
     """Return a contest with version 3, in which the champion writes other lines."""
 
     def run(lines, old, *, source="de", target="en", digest="new", gate=None, **more):
-        monkeypatch.setattr(
-            promotion,
-            "translate_test_set",
-            lambda name, *_: Candidate(name, lines, lines, old if "version 3" in name else lines),
-        )
+        written = {CHALLENGER.folder: lines, Path("3"): old}
+        systems = {
+            folder: Mock(translate_sentences=partial(look_up, dict(zip(lines, of, strict=True))))
+            for folder, of in written.items()
+        }
+        monkeypatch.setattr(promotion.Translator, "load", lambda folder, **_: systems[folder])
         registry = SimpleNamespace(
             name="nmt-de-en",
             champion=lambda: Version(number=3, tags=TAGS),
-            fetch=lambda version, folder: folder,
+            fetch=lambda version, folder: Path(str(version.number)),
         )
         languages = Languages(source=source, target=target)
         tags = TAGS | {"bundle_sha256": digest}
-        challenger = replace(CHALLENGER, languages=languages, tags=tags)
+        held_out = HeldOut(lines, lines)
+        challenger = replace(CHALLENGER, languages=languages, tags=tags, held_out=held_out)
         return run_contest(
             registry, challenger, EvaluateParams(), gate=gate or GateConfig(), **more
         )
@@ -159,9 +166,9 @@ def test_slices_of_params_and_of_the_flow_are_both_kept(contest):
     settings = PromotionParams(slices={"numbers": 1.0, "short": 0.5})
     gate = GateConfig(slices={"numbers": 2.0}, resamples=100, trials=100)
     outcome = contest(lines, lines, source="en", target="de", gate=gate, promotion=settings)
-    bounds = {one.name: (one.bound, one.sentences) for one in outcome.verdict.conditions[2:]}
+    bounds = {one.name: (one.bound, one.sentences) for one in outcome.verdict.conditions[1:]}
 
-    assert bounds == {"slice_numbers": (2.0, 30), "slice_short": (0.5, 30)}
+    assert bounds == {"case": (None, 30), "slice_numbers": (2.0, 30), "slice_short": (0.5, 30)}
 
 
 def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from nmt_core.base.errors import NmtError
+from nmt_core.server.settings import ServerConfig
 from stages.registry import __main__ as program
 from stages.registry import registry as module
 from stages.registry.__main__ import describe_last_event
@@ -266,11 +267,14 @@ def test_options_of_serve_and_follow_are_passed_on(monkeypatch, name, pair):
     }.items():
         monkeypatch.setattr(program, replaced, value)
     options = ["--host=::1", "--port=0", "--host-name=a.example", "--threads=2", "--api-keys=keys"]
+    options += ["--suggestions=keys", "--corrections=journal", "--memory=memory"]
+    settings = {"host": "::1", "port": 0, "hosts": ("a.example",), "workers": 2}
+    settings |= {"suggestions": "keys", "corrections": Path("journal"), "memory": Path("memory")}
     for command in (["serve", *options], ["follow", "folder", "--seconds=2"]):
         assert CliRunner().invoke(program.app, command).exit_code == 0
     [watched], load, config = serve.call_args.args
 
     assert (watched.pair, watched.model) == (pair, None)
     assert (serve.call_args.kwargs, load.keywords) == ({"keys": Path("keys")}, {"threads": 2})
-    assert (config.host, config.port, config.hosts, config.workers) == ("::1", 0, ("a.example",), 2)
+    assert config == ServerConfig(**settings)
     assert follow.call_args == call(registry, Path("folder"), seconds=2.0)
