@@ -29,7 +29,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.base.progress import Tracker, TrainingDisplay
 from nmt_core.base.random import derive_seed
-from nmt_core.data.batch import LONGEST, TrainingBatches, measured_batches
+from nmt_core.data.batch import MAX_EVALUATION_TOKENS, TrainingBatches, build_evaluation_batches
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
@@ -127,7 +127,7 @@ def build_objective(
     pairs = read_tagged(validation, sides["source"], inputs.tags)
     mixture = build_mixture(params, inputs, training)
     target = sides["target"]
-    held_out, too_long = measured_batches(pairs, vocabulary=len(target.vocabulary))
+    held_out, too_long = build_evaluation_batches(pairs, vocabulary=len(target.vocabulary))
     select_by = params.training.select_by
     name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
     metric = load_metric(name, languages.target)
@@ -136,7 +136,7 @@ def build_objective(
         score_greedy,
         metric=metric,
         sources=read_split_lines(inputs.corpus, "source", len(validation))[scored],
-        source_numbers=[[*tokens[:LONGEST]] for tokens, _ in pairs[scored]],
+        source_numbers=[[*tokens[:MAX_EVALUATION_TOKENS]] for tokens, _ in pairs[scored]],
         references=read_split_lines(inputs.corpus, "target", len(validation))[scored],
         target=target,
         compute=compute,
@@ -152,11 +152,11 @@ def build_objective(
         metric=name,
         higher_is_better=metric.higher_is_better,
     )
-    cut = (
-        f"{too_long} validation pairs have more than {LONGEST} tokens on a side, of which the "
-        f"first {LONGEST} are read"
+    warning = (
+        f"{too_long} validation pairs have more than {MAX_EVALUATION_TOKENS} tokens on a side; "
+        f"the validation truncates them"
     )
-    return objective, [cut] if too_long else []
+    return objective, [warning] if too_long else []
 
 
 def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
@@ -176,7 +176,7 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
     """Return the budget with its epochs as updates, about, so that the share used can be shown."""
     if budget.epochs is None:
         return budget
-    steps = batches.in_epochs(budget.epochs)
+    steps = batches.estimate_batches(budget.epochs)
     return budget.model_copy(update={"steps": min(steps, budget.steps or steps)})
 
 

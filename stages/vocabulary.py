@@ -13,7 +13,7 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.data.vectors import read_sound_rows
+from nmt_core.data.vectors import read_downloaded_vectors
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.tokenizing import count_tokens
 from nmt_core.text.vocabulary import Vocabulary
@@ -50,7 +50,8 @@ def run(  # noqa: PLR0913 - one argument per input
             elif params.words == "initial_model":
                 tokens = Vocabulary.load(initial_model / "vocabulary" / f"{side}.txt")
             elif params.words == "vectors":
-                _, rows = read_sound_rows(vectors / f"{side}.vec")  # frequent words come first
+                # frequent words come first
+                _, rows = read_downloaded_vectors(vectors / f"{side}.vec")
                 words = [word for word, _ in rows]
                 tokens = Vocabulary.most_frequent(
                     {word: len(words) - rank for rank, word in enumerate(words)},

@@ -1,1 +1,1 @@
-"""Numbered sentence pairs: shards on disk, batches, and arrays for a model."""
+"""Training data: token IDs in shards on disk, batches, augmentation and word vectors."""

@@ -17,7 +17,7 @@ from nmt_core.data.batching import (
     Batches,
     batches_in_order,
     batches_of_epoch,
-    name_place,
+    name_group,
     split_evenly,
 )
 from nmt_core.data.mixture import Mixture
@@ -25,31 +25,31 @@ from nmt_core.data.settings import BatchingConfig, BucketBatching
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
-LONGEST = 512
-"""Tokens of a sentence that are read outside training, as many as a translator reads."""
+MAX_EVALUATION_TOKENS = 512
+"""Maximum tokens per sentence outside training, the default limit of a translator too."""
 
-MEASURED_TOKENS, MEASURED_LOGITS = 2048, 2**25
-"""Padded tokens per batch outside training, and tokens by vocabulary."""
+MAX_BATCH_TOKENS, MAX_BATCH_LOGITS = 2048, 2**25
+"""Maximum padded tokens of a batch outside training, and maximum tokens times vocabulary size."""
 
 TokenNumbers = Sequence[int] | np.ndarray
 
 NumberedPair = tuple[TokenNumbers, TokenNumbers]
-"""Source and target."""
+"""Token IDs of source and target."""
 
-Sample = Callable[[int, int], NumberedPair]
-"""Returns the tokens that the pair of a number has in an epoch."""
+DrawPair = Callable[[int, int], NumberedPair]
+"""Takes the number of a pair and an epoch; returns the pair's tokens in this epoch."""
 
 _Rows = tuple[np.ndarray, list[NumberedPair], int]
-"""The pairs of a batch by their numbers, what one of several processes reads of them, and the
-target tokens of all."""
+"""The numbers of a batch's pairs, the pairs that this process reads, and the number of target
+tokens of the whole batch."""
 
 
 @dataclass(frozen=True)
 class TensorBatch:
-    """Tensors of several rows."""
+    """Tensors that share their rows."""
 
     def map(self, change: Callable[[Any], object], kind: type[object] = Tensor) -> Self:
-        """Change every tensor, or every value of another kind."""
+        """Return the batch with ``change`` applied to every field of type ``kind``."""
         values = ((field.name, getattr(self, field.name)) for field in fields(self))
         return replace(self, **{n: change(v) for n, v in values if isinstance(v, kind)})
 
@@ -58,12 +58,12 @@ class TensorBatch:
         return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> Self:
-        """Return the batch in memory from which a GPU takes it while the processor goes on."""
+        """Return the batch in pinned memory, from which copies to a GPU are asynchronous."""
         return self.map(Tensor.pin_memory)
 
     @property
     def rows(self) -> int:
-        """Number of rows that can be read apart."""
+        """Number of rows that ``take`` can select from."""
         return 1
 
     @property
@@ -72,29 +72,29 @@ class TensorBatch:
         return 0
 
     def take(self, first: int, step: int) -> Self:
-        """Return every ``step``-th row from ``first`` on, without padding that none needs."""
+        """Return every ``step``-th row from ``first`` on, without superfluous padding."""
         del first, step
         return self
 
 
 @dataclass(frozen=True)
 class Batch(TensorBatch):
-    """Pairs side by side, padded at the end."""
+    """Sentence pairs, padded at the end."""
 
     source: Int[Tensor, "B S"]
-    """Source tokens, each sentence ended by EOS."""
+    """Source tokens; each sentence ends with EOS."""
     source_padding: Bool[Tensor, "B S"]
     target_input: Int[Tensor, "B T"]
-    """What the decoder reads: BOS, then the target."""
+    """Input of the decoder: BOS, then the target."""
     target_output: Int[Tensor, "B T"]
-    """What it must predict: the target, then EOS."""
+    """Labels: the target, then EOS."""
     target_places: Int[Tensor, " N"]
-    """Places of tokens in ``target_output``, flattened; found before the batch goes to a GPU, since
-    the processor would wait for its answer."""
+    """Indices of the tokens in the flattened ``target_output``. They are computed on the CPU,
+    because ``nonzero`` on a GPU would synchronize."""
 
     @property
     def target_tokens(self) -> int:
-        """Tokens to predict, ends of sentences included."""
+        """Number of tokens to predict, EOS included."""
         return len(self.target_places)
 
     @property
@@ -110,21 +110,21 @@ class Batch(TensorBatch):
     @override
     def take(self, first: int, step: int) -> "Batch":
         source, padding = self.source[first::step], self.source_padding[first::step]
-        target, read = self.target_output[first::step], self.target_input[first::step]
-        longest = int((~padding).sum(1).max())
-        written = target != PAD
-        width = int(written.sum(1).max())
+        labels, inputs = self.target_output[first::step], self.target_input[first::step]
+        source_width = int((~padding).sum(1).max())
+        is_token = labels != PAD
+        target_width = int(is_token.sum(1).max())
         return Batch(
-            source[:, :longest],
-            padding[:, :longest],
-            read[:, :width],
-            target[:, :width],
-            written[:, :width].flatten().nonzero().squeeze(1),
+            source[:, :source_width],
+            padding[:, :source_width],
+            inputs[:, :target_width],
+            labels[:, :target_width],
+            is_token[:, :target_width].flatten().nonzero().squeeze(1),
         )
 
 
 def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
-    """Return rows of unequal length as one tensor, padded with PAD."""
+    """Return rows of unequal length as one tensor, padded with PAD at the end."""
     width = max((len(row) for row in rows), default=0)
     padded = np.full((len(rows), width), PAD, dtype=np.int64)
     for number, row in enumerate(rows):
@@ -135,7 +135,7 @@ def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
 def collate(
     pairs: Sequence[tuple[TokenNumbers, TokenNumbers]],
 ) -> Batch:
-    """Return pairs of token numbers as a batch; BOS and EOS are added here."""
+    """Return pairs of token IDs as a batch, with BOS and EOS added."""
     source = pad([[*pair[0], EOS] for pair in pairs])
     target_output = pad([[*pair[1], EOS] for pair in pairs])
     return Batch(
@@ -147,35 +147,36 @@ def collate(
     )
 
 
-def measured_batches(
+def build_evaluation_batches(
     pairs: Iterable[tuple[TokenNumbers, TokenNumbers]], *, vocabulary: int
 ) -> tuple[list[Batch], int]:
-    """Return all pairs as batches in a fixed order, and the number of pairs that were cut.
+    """Return all pairs as batches in a fixed order, and the number of pairs that were truncated.
 
-    Sides are cut to ``LONGEST`` tokens, which bounds memory: one line of validation or test text,
-    which is not filtered, may be a whole document. ``vocabulary`` is the size of the target's.
+    Both sides are truncated to ``MAX_EVALUATION_TOKENS``, because validation and test text are not
+    filtered, so a line may be a document. ``vocabulary`` is the size of the target vocabulary.
     """
+    limit = MAX_EVALUATION_TOKENS
     whole = list(pairs)
-    cut = [(source[:LONGEST], target[:LONGEST]) for source, target in whole]
-    lengths = np.array([[len(side) for side in pair] for pair in cut], np.int64).reshape(-1, 2)
-    tokens = min(MEASURED_TOKENS, MEASURED_LOGITS // vocabulary)
+    truncated = [(source[:limit], target[:limit]) for source, target in whole]
+    lengths = np.array([[*map(len, pair)] for pair in truncated], np.int64).reshape(-1, 2)
+    tokens = min(MAX_BATCH_TOKENS, MAX_BATCH_LOGITS // vocabulary)
     batches = batches_in_order(lengths, max_tokens=tokens)
-    too_long = sum(max(map(len, pair)) > LONGEST for pair in whole)
-    return [collate([cut[number] for number in batch]) for batch in batches], too_long
+    too_long = sum(max(map(len, pair)) > limit for pair in whole)
+    return [collate([truncated[number] for number in batch]) for batch in batches], too_long
 
 
 class Position(Config):
-    """A place in the endless sequence of batches: the next batch to read."""
+    """The next batch to read in the endless sequence of batches."""
 
     epoch: int = 0
     batch: int = 0
-    """Of the group."""
+    """Index of the batch within the group."""
     group: int = 0
-    """Of an epoch that is planned in several."""
+    """Index of the group within the epoch; see ``Mixture``."""
 
     @property
     def begins_epoch(self) -> bool:
-        """Whether nothing of the epoch was read."""
+        """Whether the next batch is the first of its epoch."""
         return self.group == 0 and self.batch == 0
 
 
@@ -184,56 +185,56 @@ BatchT = TypeVar("BatchT", bound=TensorBatch)
 
 @dataclass(frozen=True)
 class Share(Generic[BatchT]):
-    """The part of a batch of one of several processes."""
+    """The rows of a batch that one process reads."""
 
     batch: BatchT
-    """Without rows if the whole has fewer than there are processes."""
+    """These rows; empty if the whole batch has fewer rows than there are processes."""
     predictions: int
-    """Predictions of the whole batch, over which the loss is averaged."""
+    """Number of predictions in the whole batch; the loss is averaged over them."""
     target_tokens: int
-    """Tokens of the whole batch, by which budgets and speed are counted."""
+    """Number of target tokens in the whole batch, for budgets and speed."""
     after: Position
-    """The place after the batch."""
+    """The position after the batch."""
     pairs: tuple[int, ...] = ()
-    """Numbers of the pairs of the whole batch."""
+    """Numbers of the pairs in the whole batch."""
 
     def split(self, passes: int) -> list[Self]:
-        """Split the batch into parts, none without rows."""
-        parts = min(passes, self.batch.rows)
-        if parts <= 1:
+        """Split the rows for at most ``passes`` passes, each with at least one row."""
+        count = min(passes, self.batch.rows)
+        if count <= 1:
             return [self]
-        return [replace(self, batch=self.batch.take(n, passes)) for n in range(parts)]
+        return [replace(self, batch=self.batch.take(n, passes)) for n in range(count)]
 
 
 @dataclass(frozen=True)
 class TrainingBatches:
-    """The endless sequence of training batches, readable from any place."""
+    """The endless sequence of training batches, readable from any position."""
 
     dataset: ShardDataset
     config: BatchingConfig
     seed: int
-    sample: Sample | None = None
-    """Draws the tokens of a pair in an epoch. Batches are planned by the lengths of the dataset;
-    ``pool_batches`` at a time are made anew of pairs that were drawn with similar lengths."""
+    sample: DrawPair | None = None
+    """Draws the tokens of a pair in an epoch. Batches are planned by the lengths in the dataset,
+    then ``pool_batches`` batches at a time are regrouped by the lengths that were drawn."""
     mixture: Mixture | None = None
-    """Chooses the pairs of an epoch, in groups; without, an epoch has all pairs once."""
+    """Chooses the pairs of each epoch; without a mixture, an epoch has every pair once."""
 
-    def in_epochs(self, epochs: int) -> int:
-        """Estimate the batches of some epochs; an epoch may differ by a few."""
+    def estimate_batches(self, epochs: int) -> int:
+        """Return the number of batches in some epochs; each epoch may differ by a few."""
         return epochs * self._count_groups() * len(self.plan(Position()))
 
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
     ) -> Generator[Share[Batch], None, None]:
-        """Yield batches without end: all rows, or every ``size``-th from number ``rank`` on."""
+        """Yield batches without end, each with every ``size``-th row from row ``rank`` on."""
         at = position
         read = self._read if self.sample is None else partial(self._draw, self.sample)
         while True:
             batches = self.plan(at)
-            for rows, mine, tokens in read(batches, at, rank, size):
+            for rows, pairs, tokens in read(batches, at, rank, size):
                 at = self._advance(at, len(batches))
                 yield Share(
-                    collate(mine),
+                    collate(pairs),
                     predictions=tokens + len(rows),
                     target_tokens=tokens + len(rows),
                     pairs=tuple(rows.tolist()),
@@ -243,7 +244,7 @@ class TrainingBatches:
                     break
 
     def plan(self, at: Position) -> Batches:
-        """Return the batches of the group of a place."""
+        """Return the batches of the group at a position, as arrays of pair numbers."""
         rows = self.mixture.list_rows(at.epoch, at.group) if self.mixture else None
         lengths = self.dataset.measure(rows)
         batches = batches_of_epoch(
@@ -255,7 +256,7 @@ class TrainingBatches:
         return self.mixture.count_groups() if self.mixture else 1
 
     def _advance(self, at: Position, batches: int) -> Position:
-        """Return the place after a batch: in its group, the next one or the next epoch."""
+        """Return the position after a batch of a group that has ``batches`` batches."""
         if at.batch + 1 < batches:
             return at.model_copy(update={"batch": at.batch + 1})
         if at.group + 1 < self._count_groups():
@@ -263,23 +264,23 @@ class TrainingBatches:
         return Position(epoch=at.epoch + 1)
 
     def _read(self, batches: Batches, position: Position, rank: int, size: int) -> Iterator[_Rows]:
-        """Yield the batches from a place on."""
+        """Yield the batches from a position on."""
         for rows in batches[position.batch :]:
-            mine: list[NumberedPair] = [self.dataset[int(row)] for row in rows[rank::size]]
-            yield rows, mine, int(self.dataset.measure(rows)[:, 1].sum())
+            pairs: list[NumberedPair] = [self.dataset[int(row)] for row in rows[rank::size]]
+            yield rows, pairs, int(self.dataset.measure(rows)[:, 1].sum())
 
     def _draw(
-        self, sample: Sample, batches: Batches, position: Position, rank: int, size: int
+        self, sample: DrawPair, batches: Batches, position: Position, rank: int, size: int
     ) -> Iterator[_Rows]:
-        """Yield as many batches, from a place on, of pairs sorted by the lengths that they got."""
-        together = 1 if isinstance(self.config, BucketBatching) else self.config.pool_batches
-        for start in range(position.batch // together * together, len(batches), together):
-            planned = batches[start : start + together]
+        """Yield as many batches from a position on, regrouped by the lengths that were drawn."""
+        pool = 1 if isinstance(self.config, BucketBatching) else self.config.pool_batches
+        for start in range(position.batch // pool * pool, len(batches), pool):
+            planned = batches[start : start + pool]
             numbers = np.concatenate(planned)
             pairs = [sample(int(number), position.epoch) for number in numbers]
             lengths = np.array([[len(side) for side in pair] for pair in pairs])
-            place = name_place(position.epoch, position.group)
+            place = name_group(position.epoch, position.group)
             draw = make_generator(self.seed, "drawn batches", *place, start)
             for rows in split_evenly(lengths, len(planned), draw)[max(0, position.batch - start) :]:
-                mine = [pairs[row] for row in rows[rank::size]]
-                yield numbers[rows], mine, int(lengths[rows, 1].sum())
+                own = [pairs[row] for row in rows[rank::size]]
+                yield numbers[rows], own, int(lengths[rows, 1].sum())

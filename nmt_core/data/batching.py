@@ -1,6 +1,6 @@
-"""Group sentence pairs of similar length so that a batch holds many tokens and little padding.
+"""Group sentence pairs of similar length, so that batches have little padding.
 
-Batches are a function of lengths, seed, epoch and group alone, so a resumed run sees the same ones.
+Batches depend only on lengths, seed, epoch and group, so a resumed run reads the same batches.
 """
 
 from bisect import bisect_left
@@ -13,12 +13,12 @@ from nmt_core.base.random import make_generator
 from nmt_core.data.settings import BucketBatching, TokenBatching
 
 Lengths = NDArray[np.integer]
-"""Source and target length of every pair, in tokens; (pairs, 2)."""
+"""Source and target length of every pair, in tokens, (pairs, 2)."""
 
 Numbers = NDArray[np.integer]
 
 Batches = list[Numbers]
-"""Pair numbers, batch by batch."""
+"""The pair numbers of each batch."""
 
 
 def batches_of_epoch(
@@ -29,11 +29,11 @@ def batches_of_epoch(
     epoch: int,
     group: int = 0,
 ) -> Batches:
-    """Return the batches of an epoch or a group of it, in order; every pair is in exactly one.
+    """Return the shuffled batches of an epoch or group; every pair is in exactly one batch.
 
     A pair longer than ``max_tokens`` is a batch of its own.
     """
-    place = name_place(epoch, group)
+    place = name_group(epoch, group)
     if isinstance(config, BucketBatching):
         return list(_buckets(lengths, config, make_generator(seed, "buckets", *place)))
     draw = make_generator(seed, "batches", *place)
@@ -42,31 +42,35 @@ def batches_of_epoch(
     batches = [
         batch
         for start in range(0, len(order), pool)
-        for batch in _fill(_snake(lengths, order[start : start + pool]), lengths, config.max_tokens)
+        for batch in _cut_into_batches(
+            _sort_by_length(lengths, order[start : start + pool]), lengths, config.max_tokens
+        )
     ]
     return [batches[number] for number in draw.permutation(len(batches))]
 
 
-def name_place(epoch: int, group: int) -> tuple[int, ...]:
-    """Return what names the randomness of a group; of the first, the epoch alone."""
+def name_group(epoch: int, group: int) -> tuple[int, ...]:
+    """Return the names of a group's random draws: the epoch, and the group unless it is 0."""
     return (epoch, group) if group else (epoch,)
 
 
 def batches_in_order(lengths: Lengths, *, max_tokens: int) -> Batches:
     """Return batches for validation: sorted by length, never shuffled."""
-    return list(_fill(_snake(lengths, np.arange(len(lengths))), lengths, max_tokens))
+    return list(
+        _cut_into_batches(_sort_by_length(lengths, np.arange(len(lengths))), lengths, max_tokens)
+    )
 
 
 def split_evenly(lengths: Lengths, parts: int, draw: np.random.Generator) -> Batches:
-    """Split pairs into ``parts`` batches of similar lengths, in random order."""
-    numbers = _snake(lengths, np.arange(len(lengths)))
+    """Return ``parts`` batches of pairs with similar lengths, in random order."""
+    numbers = _sort_by_length(lengths, np.arange(len(lengths)))
     longest = int(lengths.max()) + 1
     sizes = range(longest, longest * len(lengths) + 1)
 
     def fits(size: int) -> bool:
-        return len(list(_fill(numbers, lengths, size))) <= parts
+        return len(list(_cut_into_batches(numbers, lengths, size))) <= parts
 
-    batches = list(_fill(numbers, lengths, sizes[bisect_left(sizes, True, key=fits)]))
+    batches = list(_cut_into_batches(numbers, lengths, sizes[bisect_left(sizes, True, key=fits)]))
     while len(batches) < parts:
         batches.sort(key=len)
         batches += np.array_split(batches.pop(), 2)
@@ -78,18 +82,18 @@ def _pool_size(lengths: Lengths, config: TokenBatching) -> int:
     return max(1, int(config.pool_batches * config.max_tokens / mean))
 
 
-def _snake(lengths: Lengths, numbers: Numbers) -> Numbers:
-    """Sort by source length in steps of two; within a step by target length, up and down in turn.
+def _sort_by_length(lengths: Lengths, numbers: Numbers) -> Numbers:
+    """Sort by source length in steps of two, then by target length, up and down alternately.
 
-    Neighbours are then close on both sides, also where one step meets the next.
+    So neighbours have similar lengths on both sides, also at the border of two steps.
     """
     source, target = lengths[numbers, 0], lengths[numbers, 1]
     step = source // 2
-    turned = np.where(step % 2 == 0, target, -target)
-    return numbers[np.lexsort((turned, step))]
+    signed = np.where(step % 2 == 0, target, -target)
+    return numbers[np.lexsort((signed, step))]
 
 
-def _fill(numbers: Numbers, lengths: Lengths, max_tokens: int) -> Iterator[Numbers]:
+def _cut_into_batches(numbers: Numbers, lengths: Lengths, max_tokens: int) -> Iterator[Numbers]:
     ends = lengths[numbers].max(axis=1) + 1 if len(numbers) else np.zeros(0, dtype=np.int64)
     first, longest = 0, 0
     for number, length in enumerate(ends.tolist()):
@@ -106,7 +110,7 @@ def _buckets(
 ) -> Iterator[Numbers]:
     sides = np.searchsorted(config.boundaries, lengths[:, 0], side="right")
     buckets: dict[int, list[int]] = {}
-    for number in _through_buffer(len(lengths), config.shuffle_pairs, draw.integers):
+    for number in _shuffle_in_buffer(len(lengths), config.shuffle_pairs, draw.integers):
         bucket = buckets.setdefault(int(sides[number]), [])
         bucket.append(number)
         if len(bucket) == config.batch_size:
@@ -117,8 +121,8 @@ def _buckets(
             yield np.array(bucket)
 
 
-def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) -> Iterator[int]:
-    """Yield 0 to ``count`` - 1 shuffled through a buffer (tf.data's, as in van der Goten 2018)."""
+def _shuffle_in_buffer(count: int, size: int, draw: Callable[[int], np.integer]) -> Iterator[int]:
+    """Yield 0 to ``count`` - 1, shuffled as by ``tf.data.Dataset.shuffle(size)``."""
     buffer: list[int] = []
     for number in range(count):
         if len(buffer) < size:
@@ -134,7 +138,7 @@ def _through_buffer(count: int, size: int, draw: Callable[[int], np.integer]) ->
 
 
 POOL = 64
-"""Batches whose rows are sorted by length together, so that little is padding."""
+"""Batches per pool; the rows of a pool are sorted by length to reduce padding."""
 
 
 def batches_by_length(
@@ -143,9 +147,9 @@ def batches_by_length(
     """Yield rows in batches of similar length, longest first.
 
     Args:
-        lengths: tokens of every row, by its number.
-        max_tokens: tokens of a batch, padding included; a longer row is a batch of its own.
-        max_rows: rows of a batch.
+        lengths: number of tokens of each row.
+        max_tokens: maximum tokens of a batch, with padding; a longer row is a batch of its own.
+        max_rows: maximum rows of a batch.
     """
     batch: list[int] = []
     for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
@@ -161,12 +165,12 @@ def batches_by_length(
 def shuffle_by_length(
     lengths: Sequence[int], *, rows: int, draw: np.random.Generator
 ) -> Iterator[list[int]]:
-    """Yield every row once, in batches of similar length, shuffled.
+    """Yield every row once, in shuffled batches of similar length.
 
     Args:
-        lengths: tokens of every row.
-        rows: rows of a batch; one may have fewer.
-        draw: shuffles rows before they are sorted, pool by pool, and batches after.
+        lengths: number of tokens of each row.
+        rows: rows per batch; one batch may have fewer.
+        draw: shuffles the rows before they are sorted within pools, then the batches.
     """
     order = draw.permutation(len(lengths)).tolist()
     pools = [order[at : at + POOL * rows] for at in range(0, len(order), POOL * rows)]

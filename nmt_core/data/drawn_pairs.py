@@ -1,4 +1,4 @@
-"""Training pairs that are drawn anew in every epoch: modified, segmented, tagged."""
+"""Training pairs that are drawn again in every epoch: augmentation, sampled subwords, tags."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from nmt_core.base.random import make_generator
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.data.batch import NumberedPair, Sample, TokenNumbers
+from nmt_core.data.batch import DrawPair, NumberedPair, TokenNumbers
 from nmt_core.data.modifiers import (
     Lines,
     change_punctuation,
@@ -25,13 +25,13 @@ from nmt_core.text.subword_sampling import SubwordSampler
 Modify = Callable[[Lines, np.random.Generator], Lines]
 
 DRAWS, PLACES = 9, [0, 1, 2, 3, 8]
-"""Numbers drawn for a pair, and those that decide; another count would draw other pairs."""
+"""Random numbers drawn per pair, and the indices in use; another count would change the draws."""
 
 
 class AugmentedPairs:
-    """Pairs as modifiers change them, a function of seed, epoch and number.
+    """Pairs changed by modifiers; the result depends on seed, epoch and pair number.
 
-    A pair that would become longer than the longest of the dataset stays as it is.
+    If a pair would become longer than the longest sentence of the dataset, it stays unchanged.
     """
 
     def __init__(
@@ -64,8 +64,8 @@ class AugmentedPairs:
         if merged:
             other = self._read(int(draw.integers(len(self._dataset))))
             lines = Lines(*map(" ".join, zip(lines, other, strict=True)))
-        for modify, wanted in zip(self._modifiers, chosen, strict=True):
-            lines = modify(lines, draw) if wanted else lines
+        for modify, is_chosen in zip(self._modifiers, chosen, strict=True):
+            lines = modify(lines, draw) if is_chosen else lines
         source, target = (
             np.array(side.ids(line), np.int32)
             for side, line in zip(self._sides, lines, strict=True)
@@ -80,12 +80,12 @@ class AugmentedPairs:
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """Pairs in sampled subwords, a function of seed, epoch and number."""
+    """Pairs in sampled subwords; the result depends on seed, epoch and pair number."""
 
-    read: Sample
-    """Returns the pair of a number in an epoch, in its best segmentation."""
+    read: DrawPair
+    """Returns a pair in its best segmentation."""
     source: SubwordSampler | None
-    """Draws the subwords of the source; None keeps the best."""
+    """Draws the subwords of the source; None keeps the best segmentation."""
     target: SubwordSampler | None
     seed: int
 
@@ -108,32 +108,32 @@ class SampledPairs:
 
 @dataclass(frozen=True)
 class TaggedPairs:
-    """Pairs with the tags of their corpora, a function of seed, epoch and number.
+    """Pairs with the tags of their corpora; the result depends on seed, epoch and pair number.
 
-    Tags are those of Kobus et al. (2017), but before the line. A model that reads some pairs
-    without their tag also translates lines of unknown origin.
+    Tags are side constraints as in Kobus et al. (2017), but before the line. Some pairs are read
+    without their tag, so that the model also translates text of an unknown domain.
     """
 
-    read: Sample
-    """Returns the pair of a number in an epoch."""
+    read: DrawPair
+    """Returns a pair without a tag."""
     corpora: Sequence[range]
-    """Numbers of the pairs of each corpus, in order."""
+    """The pair numbers of each corpus, in order."""
     tags: Sequence[int | None]
-    """Number of the tag of each corpus; None for one without."""
+    """Token ID of each corpus's tag; None for a corpus without a tag."""
     untagged: float
-    """Share of the pairs that are read without their tag."""
+    """Share of pairs that are read without their tag."""
     seed: int
 
     def draw(self, number: int, epoch: int) -> NumberedPair:
         """Return source and target tokens of a pair in an epoch."""
         source, target = self.read(number, epoch)
-        tag = self.find(number)
+        tag = self.find_tag(number)
         if tag is None or self._leaves_out(number, epoch):
             return source, target
         return np.concatenate(([tag], source)).astype(np.int32), target
 
-    def find(self, number: int) -> int | None:
-        """Return the number of the tag of a pair; None if it has none."""
+    def find_tag(self, number: int) -> int | None:
+        """Return the token ID of a pair's tag; None if its corpus has no tag."""
         return self.tags[bisect_right(self.corpora, number, key=lambda corpus: corpus.stop)]
 
     def _leaves_out(self, number: int, epoch: int) -> bool:

@@ -1,7 +1,7 @@
-"""Vectors that fastText trains; those of rare words it composes from subwords.
+"""Word vectors trained by fastText, which composes vectors of rare words from subwords.
 
-Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". This is the only module
-that knows the fasttext package, and it runs as a program of its own, see ``train_vectors``.
+Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". Only this module imports
+the fasttext package. ``train_vectors`` runs the module as a program.
 """
 
 import os
@@ -29,52 +29,51 @@ ZEROED_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": "65536",
     "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0",
 }
-"""Makes glibc hand out memory filled with zeros (the complement of 255), also the small blocks that
-it would cache.
+"""Environment that makes glibc fill allocated memory with zeros (the complement of 255).
 
-With one thread fastText gives random values to the first tenth of its matrix only and trains the
-rest from whatever the memory held (facebookresearch/fastText#1061), so that vectors differ from run
-to run and now and then are not numbers. With ten threads it would fill all, but race.
+With one thread, fastText initializes only a tenth of its matrix and trains the remainder from
+uninitialized memory (facebookresearch/fastText#1061). Vectors would then differ between runs, or
+become NaN. Ten threads would initialize the whole matrix, but with data races.
 """
 
-LARGEST = 1e4
-"""Numbers from here on come from uninitialized memory, not from training."""
+MAX_ABSOLUTE_VALUE = 1e4
+"""Limit of a vector's elements; larger values come from uninitialized memory."""
 
 
 class Task(Config):
-    """The task of this module's program, as JSON in its only argument."""
+    """The argument of this module's program, as JSON."""
 
     text: Path
-    """Tokenized text, one line a sentence."""
+    """Tokenized text, one sentence per line."""
     vocabulary: Path
-    """Words to write vectors of."""
+    """Words that need a vector."""
     result: Path
-    """Where to write "weight" and "origin", as safetensors."""
+    """Output file: the tensors "weight" and "origin", as safetensors."""
     vectors: TrainedVectors
-    """How to train."""
+    """Settings of the training."""
 
 
 def train_vectors(
     texts: Sequence[Path], vocabularies: Sequence[Path], config: TrainedVectors
 ) -> list[WordVectors]:
-    """Train on each text, the same to the last bit each time; compose words that are too rare.
+    """Train vectors on each text and return those of each vocabulary, the same in every run.
 
-    All are trained at once, each on one core in a process of its own, since glibc reads
-    ``ZEROED_MEMORY`` only when a process starts. They end with this process. No model is kept:
-    it can take gigabytes.
+    Each text is trained in a process of its own on one core, in parallel, because glibc reads
+    ``ZEROED_MEMORY`` when a process starts. The processes end with this one. fastText's models are
+    not saved, because they can take gigabytes.
 
     Args:
-        texts: files of tokens parted by single spaces, one sentence a line.
-        vocabularies: for each text, the file of the tokens to return vectors of.
-        config: how to train.
+        texts: files with one sentence per line, tokens separated by single spaces.
+        vocabularies: the vocabulary file of each text.
+        config: settings of the training.
 
     Raises:
         ConfigError: if fastText is not installed.
-        NmtError: if fastText fails, or its numbers are not finite.
+        NmtError: if fastText fails, or a vector is not finite.
     """
     if not is_installed("fasttext"):
         raise ConfigError(
-            "fastText runs on Linux on x86-64 with Python 3.11 to 3.13 only; set "
+            "fastText is not installed (it needs Linux on x86-64 and Python 3.11 to 3.13); set "
             "embeddings.vectors.kind to none"
         )
     with tempfile.TemporaryDirectory(prefix="fasttext-") as folder, ExitStack() as stack:
@@ -87,7 +86,7 @@ def train_vectors(
 
 
 def main() -> None:
-    """Train as the task says, and write the vectors."""
+    """Run the task in the first argument: train, and write the vectors."""
     Thread(target=_end_with_parent, daemon=True).start()
     task = Task.model_validate_json(sys.argv[1])
     try:
@@ -95,8 +94,8 @@ def main() -> None:
     except (RuntimeError, ValueError) as error:
         sys.exit(f"fastText: {error}")
     vectors = _look_up(model, Vocabulary.load(task.vocabulary))
-    if not (np.abs(vectors.weight) < LARGEST).all():
-        sys.exit("fastText: the vectors hold numbers that are not finite or beyond all measure")
+    if not (np.abs(vectors.weight) < MAX_ABSOLUTE_VALUE).all():
+        sys.exit(f"fastText: vectors have elements that are not below {MAX_ABSOLUTE_VALUE:g}")
     save_file({"weight": vectors.weight, "origin": vectors.origin}, task.result)
 
 
@@ -121,7 +120,7 @@ def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
             include={"learning_rate", "min_count", "dimensions", "buckets"}
         )
         raise NmtError(
-            f"no word vectors could be trained on {task.text}: {reason}; in embeddings.vectors, "
+            f"cannot train word vectors on {task.text}: {reason}; in embeddings.vectors, "
             f"lower one of {', '.join(f'{name} ({value})' for name, value in settings.items())}"
         )
     tensors = load_file(task.result)
@@ -129,12 +128,12 @@ def _result(task: Task, process: subprocess.Popen[str]) -> WordVectors:
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # standard input: returns when the other end is closed
+    os.read(0, 1)  # returns when the parent ends, which closes its end of the pipe
     os._exit(1)
 
 
 def _train(text: Path, config: TrainedVectors) -> Any:
-    import fasttext  # heavy, and needed by few
+    import fasttext  # slow to import, and rarely needed
 
     return fasttext.train_unsupervised(
         str(text),
@@ -147,15 +146,15 @@ def _train(text: Path, config: TrainedVectors) -> Any:
         maxn=config.max_n,
         bucket=config.buckets,
         thread=1,
-        label=" ",  # no word begins with it; the default would hide words like __label__
+        label=" ",  # no word begins with a space; the default would drop words like __label__
         verbose=0,
     )
 
 
 def _look_up(model: Any, vocabulary: Vocabulary) -> WordVectors:
-    """Return the vectors of words; the reserved tokens have none.
+    """Return the vectors of a vocabulary's words, but not of its reserved tokens.
 
-    A word whose subwords are all unknown would get zeros, and stays missing.
+    fastText returns zeros if it knows none of a word's subwords; such a word stays MISSING.
     """
     weight = np.zeros((len(vocabulary), model.get_dimension()), dtype=np.float32)
     origin = np.full(len(vocabulary), MISSING, dtype=np.uint8)

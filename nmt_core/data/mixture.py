@@ -1,4 +1,4 @@
-"""Mix corpora: which pairs an epoch reads, as a function of seed, epoch and group alone."""
+"""Mix corpora: choose the pairs of each epoch, as a function of seed, epoch and group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,39 +11,39 @@ from nmt_core.base.random import make_generator
 from nmt_core.data.settings import MixtureConfig
 
 PairNumbers = Int[np.ndarray, " pairs"]
-"""Numbers of pairs, some of them several times."""
+"""Numbers of pairs; a number may occur several times."""
 
-GROUP = 2**22
-"""Pairs whose batches are planned together, which takes about 155 MiB and a second."""
+GROUP_PAIRS = 2**22
+"""Maximum pairs of a group, whose batches are planned together in about 155 MiB and a second."""
 
-PIECES = 16
-"""Pieces of a long corpus that a group is made of."""
+PIECES_PER_GROUP = 16
+"""Pieces per group into which a corpus longer than a group is divided."""
 
 
 @dataclass(frozen=True)
 class Mixture:
-    """Corpora whose pairs are read more or less often than once in an epoch.
+    """Corpora that are sampled with weights.
 
-    An epoch has as many pairs as the corpora together. Each corpus has its share of them: the next
-    pairs of an endless sequence in which every pass over the corpus is shuffled anew. A long epoch
-    is cut into groups in which each corpus has its share, so that memory holds one group; a corpus
-    longer than a group is shuffled piece by piece.
+    An epoch has as many pairs as all corpora together, divided among the corpora by their shares.
+    Each corpus is an endless sequence of shuffled passes, and an epoch reads its next pairs. To
+    save memory, a long epoch is split into groups with the same shares, and a corpus longer than a
+    group is shuffled in pieces.
     """
 
     ranges: Mapping[str, range]
-    """Pairs of each corpus."""
+    """The pair numbers of each corpus."""
     weights: Mapping[str, float]
-    """Factor of the size of each corpus."""
+    """Sampling weight of each corpus, a factor of its size."""
     config: MixtureConfig
     seed: int
-    """Decides all orders, with the place of the corpus."""
-    group_pairs: int = GROUP
+    """Seed of all orders; draws are named by the index of the corpus, not by its name."""
+    group_pairs: int = GROUP_PAIRS
 
     def compute_shares(self) -> dict[str, float]:
-        """Return the share of each corpus among the pairs.
+        """Return the share of each corpus in an epoch's pairs; the shares sum to 1.
 
-        That of a corpus of n pairs and weight w is in proportion to (w n)^(1/T), for a temperature
-        T (Arivazhagan et al. 2019, section 3.2).
+        A corpus of n pairs and weight w has a share in proportion to (w n)^(1/T), with
+        temperature T (Arivazhagan et al. 2019, section 3.2).
         """
         names = [name for name in self.ranges if self.weights[name] and len(self.ranges[name])]
         sizes = np.array([self.weights[name] * len(self.ranges[name]) for name in names])
@@ -51,12 +51,12 @@ class Mixture:
         return dict(zip(names, (sizes / sizes.sum()).tolist(), strict=True))
 
     def count_groups(self) -> int:
-        """Return the number of groups of an epoch."""
+        """Return the number of groups in an epoch."""
         pairs = sum(len(self.ranges[name]) for name in self.compute_shares())
         return -(-pairs // self.group_pairs)
 
     def list_rows(self, epoch: int, group: int = 0) -> PairNumbers | None:
-        """Return the pairs of a group, in no order; None if these are all pairs, once each."""
+        """Return the unordered pair numbers of a group; None if the group has all pairs once."""
         shares = self.compute_shares()
         pairs = sum(len(self.ranges[name]) for name in shares)
         counts = {name: Fraction(share) * pairs for name, share in shares.items()}
@@ -74,27 +74,26 @@ class Mixture:
         return np.concatenate(rows)
 
     def _reads_all_once(self, shares: Mapping[str, float]) -> bool:
-        """Say whether an epoch of these shares has each pair of each corpus once."""
-        everything = len(shares) == sum(map(bool, self.ranges.values()))
-        equal = len({self.weights[name] for name in shares}) == 1
-        return everything and equal and self.config.temperature == 1
+        """Return whether an epoch has every pair of every corpus once."""
+        has_all_corpora = len(shares) == sum(map(bool, self.ranges.values()))
+        has_equal_weights = len({self.weights[name] for name in shares}) == 1
+        return has_all_corpora and has_equal_weights and self.config.temperature == 1
 
     def _draw(self, place: int, pairs: int, begin: int, end: int) -> PairNumbers:
-        """Return a part of the endless sequence of a corpus, which another name does not change."""
+        """Return items ``begin`` to ``end`` of the endless sequence of the corpus at ``place``."""
         if begin == end:
             return np.zeros(0, np.int64)
-        parts = []
+        slices = []
         for number in range(begin // pairs, (end - 1) // pairs + 1):
             start = number * pairs
-            part = self._shuffle(place, pairs, number, max(begin - start, 0), end - start)
-            parts.append(part)
-        return np.concatenate(parts)
+            slices.append(self._shuffle(place, pairs, number, max(begin - start, 0), end - start))
+        return np.concatenate(slices)
 
     def _shuffle(self, place: int, pairs: int, number: int, begin: int, end: int) -> PairNumbers:
-        """Return a part of one pass over a corpus; only pieces that it touches are shuffled."""
+        """Return items ``begin`` to ``end`` of one pass, shuffling only the pieces in between."""
         if pairs <= self.group_pairs:
             return make_generator(self.seed, "mixture", place, number).permutation(pairs)[begin:end]
-        size = max(1, self.group_pairs // PIECES)
+        size = max(1, self.group_pairs // PIECES_PER_GROUP)
         order = make_generator(self.seed, "pieces", place, number).permutation(-(-pairs // size))
         bounds = np.minimum(np.stack([order, order + 1]) * size, pairs)
         ends = np.cumsum(bounds[1] - bounds[0])

@@ -1,6 +1,7 @@
-"""Modifiers: pairs of lines as people type them, for training.
+"""Data augmentation: modifiers that make training pairs look like text that people type.
 
-Each changes the source line; the target line changes only where it must, as for a full stop.
+A modifier changes the source line. It changes the target line only if the change affects both, such
+as a missing full stop.
 """
 
 from collections import Counter
@@ -16,9 +17,10 @@ from nmt_core.literals.checking import read_literal_value
 from nmt_core.literals.finding import find_literals
 from nmt_core.literals.masking import insert_word
 
-MISTYPED = 1 / 8
-"""Share of words with a typing error, where there are any."""
-SPACED, HALF = 0.5, 0.5
+MISTYPED_SHARE = 1 / 8
+"""Share of words that ``make_typing_errors`` changes."""
+SPACING_SHARE, EXTRA_SPACE_SHARE = 0.5, 0.5
+"""Share of lines with wrong spaces at punctuation, and of these with an additional space."""
 QUOTES = ('"', "'", "“", "„", "«", "''")
 DASHES = (" - ", " -- ", "—", " – ")
 
@@ -35,40 +37,37 @@ class Lines(NamedTuple):
 
 
 def drop_final_stop(lines: Lines, _draw: Generator) -> Lines:
-    """Remove the full stop at the end, in the translation as in the source."""
+    """Remove the full stop at the end of both lines, if both have one."""
     if all(line.endswith(".") and not line.endswith("..") for line in lines):
         return Lines(*(line[:-1].rstrip() for line in lines))
     return lines
 
 
 def change_punctuation(lines: Lines, draw: Generator) -> Lines:
-    """Write other quotation marks and dashes, spaces where none belong, and none where one does."""
+    """Replace quotation marks and dashes, and add or remove spaces at punctuation."""
     quote = QUOTES[int(draw.integers(len(QUOTES)))]
     source = _QUOTE.sub(quote, lines.source)
     source = source.replace(" – ", DASHES[int(draw.integers(len(DASHES)))])
-    if draw.random() < SPACED:
-        space = r" \1" if draw.random() < HALF else r"\1"
+    if draw.random() < SPACING_SHARE:
+        space = r" \1" if draw.random() < EXTRA_SPACE_SHARE else r"\1"
         source = _MARK.sub(space, source)
     return Lines(source, lines.target)
 
 
 def make_typing_errors(lines: Lines, draw: Generator, language: str) -> Lines:
-    """Mistype, swap, leave out or double a letter, in one word of eight.
-
-    The keyboard is that of the source language.
-    """
+    """Mistype, swap, omit or double a letter in one word of eight, on the language's keyboard."""
     neighbours = KEYBOARDS.get(language.partition("-")[0], KEYBOARDS["en"])
     words = [*_WORD.finditer(lines.source)]
-    chosen = draw.random(len(words)) < MISTYPED
+    chosen = draw.random(len(words)) < MISTYPED_SHARE
     source = lines.source
-    for match in [word for word, wrong in zip(words, chosen, strict=True) if wrong][::-1]:
+    for match in [word for word, is_chosen in zip(words, chosen, strict=True) if is_chosen][::-1]:
         mistyped = mistype(match[0], draw, neighbours)
         source = source[: match.start()] + mistyped + source[match.end() :]
     return Lines(source, lines.target)
 
 
 def mistype(word: str, draw: Generator, neighbours: Mapping[str, str]) -> str:
-    """Return a word of two letters or more with an error."""
+    """Return a word of at least two letters with a random typing error."""
     at = int(draw.integers(len(word) - 1))
     match int(draw.integers(4)):
         case 0:
@@ -83,7 +82,7 @@ def mistype(word: str, draw: Generator, neighbours: Mapping[str, str]) -> str:
 
 
 def find_near_keys(*rows: str) -> dict[str, str]:
-    """Return the letters beside each letter of a keyboard, given row by row."""
+    """Return the neighbours of each letter on a keyboard with these rows."""
     neighbours: dict[str, str] = {}
     for above, row, below in zip(("", *rows), rows, (*rows[1:], ""), strict=False):
         for at, letter in enumerate(row):
@@ -99,48 +98,48 @@ KEYBOARDS: Mapping[str, Mapping[str, str]] = {
     "es": find_near_keys("qwertyuiop", "asdfghjklñ", "zxcvbnm"),
     "ru": find_near_keys("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
 }
-"""Letters beside each letter, by language."""
+"""Neighbours of each letter on the keyboard, by language."""
 
 
-MASKED = 0.8
-"""Share of literals and names that are replaced by symbols."""
-INSERTED, MOST_INSERTED = 0.6, 2
-"""Share of the pairs that get extra symbols, and the maximum number of these."""
-AT_ENDS = 0.2
-"""Share of extra symbols at the beginning or end; others follow an equal share of both lines."""
+MASKED_SHARE = 0.8
+"""Share of common literals and names that are replaced by symbols."""
+INSERTION_SHARE, MAX_INSERTIONS = 0.6, 2
+"""Share of pairs that get extra symbols, and the maximum number of extra symbols per pair."""
+END_SHARE = 0.2
+"""Share of extra symbols at the beginning or end of the lines, not at a random position."""
 
 _NAME = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}\-])\p{Lu}[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{Nd}\-])")
 
 
-CommonPart = tuple[int, int, SymbolClass]
-"""Begin, end and class of a part of a line that may stand in the other line, too."""
+LineSpan = tuple[int, int, SymbolClass]
+"""Start and end (characters) and class of a span that may also occur in the other line."""
 
 
 def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Lines:
-    """Put symbols into a pair, the same on both sides, so that a model learns to copy them."""
+    """Put the same symbols into both lines, so that a model learns to copy symbols."""
     symbols = {
-        name: iter([those[number] for number in draw.permutation(len(those))])
-        for name, those in SYMBOLS.items()
+        name: iter([class_symbols[number] for number in draw.permutation(len(class_symbols))])
+        for name, class_symbols in SYMBOLS.items()
     }
     source, target = (
-        index_once(list_parts(line, language))
+        index_unique_values(find_maskable_spans(line, language))
         for line, language in zip(lines, languages, strict=True)
     )
     chosen: dict[Hashable, str] = {}
     for value, (_, _, symbol_class) in source.items():
-        if value in target and draw.random() < MASKED:
+        if value in target and draw.random() < MASKED_SHARE:
             chosen[value] = next(symbols[symbol_class], "")
     masked = Lines(
-        replace_parts(lines.source, source, chosen), replace_parts(lines.target, target, chosen)
+        replace_spans(lines.source, source, chosen), replace_spans(lines.target, target, chosen)
     )
-    if draw.random() < INSERTED:
-        for symbol in islice(symbols["name"], 1 + int(draw.integers(MOST_INSERTED))):
-            masked = insert(masked, symbol, draw)
+    if draw.random() < INSERTION_SHARE:
+        for symbol in islice(symbols["name"], 1 + int(draw.integers(MAX_INSERTIONS))):
+            masked = insert_symbol(masked, symbol, draw)
     return masked
 
 
-def list_parts(line: str, language: str) -> Iterator[tuple[Hashable, CommonPart]]:
-    """Yield the value and place of each literal and name: words with a capital, no literals."""
+def find_maskable_spans(line: str, language: str) -> Iterator[tuple[Hashable, LineSpan]]:
+    """Yield the value and span of each literal, and of each capitalized word that is none."""
     literals = find_literals(line, language)
     for literal in literals:
         value = read_literal_value(literal, language)
@@ -150,24 +149,24 @@ def list_parts(line: str, language: str) -> Iterator[tuple[Hashable, CommonPart]
             yield match[0], (match.start(), match.end(), "name")
 
 
-def index_once(parts: Iterable[tuple[Hashable, CommonPart]]) -> dict[Hashable, CommonPart]:
-    """Return the parts whose values occur once, by their values."""
-    listed = [*parts]
-    counts = Counter(value for value, _ in listed)
-    return {value: part for value, part in listed if counts[value] == 1}
+def index_unique_values(spans: Iterable[tuple[Hashable, LineSpan]]) -> dict[Hashable, LineSpan]:
+    """Return the span of each value that occurs exactly once."""
+    all_spans = [*spans]
+    counts = Counter(value for value, _ in all_spans)
+    return {value: span for value, span in all_spans if counts[value] == 1}
 
 
-def replace_parts(
-    line: str, parts: Mapping[Hashable, CommonPart], symbols: Mapping[Hashable, str]
+def replace_spans(
+    line: str, spans: Mapping[Hashable, LineSpan], symbols: Mapping[Hashable, str]
 ) -> str:
-    """Return a line with the symbols of some values in the place of their parts."""
-    for value, (start, end, _) in sorted(parts.items(), key=lambda item: -item[1][0]):
+    """Return the line with the span of each value replaced by the value's symbol, if it has one."""
+    for value, (start, end, _) in sorted(spans.items(), key=lambda item: -item[1][0]):
         if symbol := symbols.get(value):
             line = line[:start] + symbol + line[end:]
     return line
 
 
-def insert(lines: Lines, symbol: str, draw: Generator) -> Lines:
-    """Return a pair with a symbol at about the same place of both lines, as a word of its own."""
-    share = float(draw.integers(2)) if draw.random() < AT_ENDS else float(draw.random())
-    return Lines(*(insert_word(line, share, symbol) for line in lines))
+def insert_symbol(lines: Lines, symbol: str, draw: Generator) -> Lines:
+    """Return the pair with a symbol inserted at about the same relative position of both lines."""
+    position = float(draw.integers(2)) if draw.random() < END_SHARE else float(draw.random())
+    return Lines(*(insert_word(line, position, symbol) for line in lines))

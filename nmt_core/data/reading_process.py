@@ -1,4 +1,4 @@
-"""Batches that a process of its own reads and draws, so that a GPU does not wait for them."""
+"""Read training batches in another process, so that a GPU does not wait for them."""
 
 import os
 import signal
@@ -17,13 +17,13 @@ from nmt_core.base.interrupt import end_with_parent, isolated_process_start
 from nmt_core.data.batch import BatchT, Share
 
 READ_AHEAD = 128
-"""Batches that lie ready; drawn pairs come some 200 batches at a time."""
+"""Number of batches to prefetch; drawn pairs arrive about 200 batches at a time."""
 
 
 def read_in_process(
     make: Callable[[], Iterator[Share[BatchT]]],
 ) -> Generator[Share[BatchT], None, None]:
-    """Yield the shares of an iterator that another process makes and runs."""
+    """Yield the shares of the iterator that ``make`` returns, which runs in another process."""
     loader = DataLoader(
         _Shares(make),
         batch_size=None,
@@ -39,13 +39,13 @@ def read_in_process(
             yield replace(share, batch=share.batch.map(torch.from_numpy, np.ndarray))
     except RuntimeError as error:
         raise NmtError(
-            f"the process that reads training pairs has ended, most often because memory ran out; "
-            f"the last checkpoint is kept: run again ({error})"
+            f"the process that reads training pairs ended ({error}), most often because memory "
+            f"ran out; run again to continue from the last checkpoint"
         ) from None
 
 
 class _Shares(IterableDataset[Share[BatchT]]):
-    """Shares with arrays: tensors go through shared memory, of which containers have little."""
+    """Shares with NumPy arrays: tensors need shared memory, which is small in containers."""
 
     def __init__(self, make: Callable[[], Iterator[Share[BatchT]]]) -> None:
         self._make = make
@@ -57,7 +57,7 @@ class _Shares(IterableDataset[Share[BatchT]]):
 
 
 def _begin(parent: int, number: int) -> None:
-    """Ignore signals, which the training process handles, and end with that process."""
+    """Ignore signals, which the training process handles, and end with the training process."""
     del number
     for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Settings of batching; this file imports no NumPy."""
+"""Settings of batches, mixtures, augmentation and word vectors; this file imports no NumPy."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,21 +8,21 @@ from nmt_core.base.config import Config
 
 
 class TokenBatching(Config):
-    """Batches of about as many padded tokens each, from pairs sorted by length."""
+    """Batches with about the same number of padded tokens, from pairs sorted by length."""
 
     kind: Literal["tokens"] = "tokens"
-    """The tag of this choice."""
+    """Selects these settings."""
     max_tokens: int = Field(1024, ge=1, le=100_000_000)
-    """Padded tokens per batch on the longer side: rows times the longest sentence with its end."""
+    """Maximum padded tokens per batch on the longer side, EOS included."""
     pool_batches: int = Field(200, ge=1, le=1_000_000)
-    """Batches' worth of pairs sorted together; more waste less padding, fewer shuffle better."""
+    """Batches whose pairs are sorted together: more reduce padding, fewer shuffle better."""
 
 
 class BucketBatching(Config):
-    """Batches of equally many sentences, bucketed by source length (van der Goten 2018)."""
+    """Batches with the same number of sentences, bucketed by source length (van der Goten 2018)."""
 
     kind: Literal["buckets"] = "buckets"
-    """The tag of this choice."""
+    """Selects these settings."""
     batch_size: int = Field(8, ge=1, le=1_000_000)
     """Sentence pairs per batch."""
     boundaries: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -32,88 +32,88 @@ class BucketBatching(Config):
 
 
 class MixtureConfig(Config):
-    """The shares of several corpora."""
+    """How several corpora are sampled."""
 
     temperature: float = Field(1.0, ge=0.1, le=100)
     """The share of a corpus is in proportion to (weight x pairs)^(1/temperature) (Arivazhagan et
-    al. 2019): 1 takes weights as they are, more brings large and small corpora nearer."""
+    al. 2019). 1 keeps the weights; larger values sample small corpora more often."""
     untagged: float = Field(0.1, ge=0, le=1)
-    """Share of tagged pairs that are read without their tag, drawn anew in every epoch, so that
-    text without a tag is translated well, too."""
+    """Share of tagged pairs that are read without their tag, drawn again in every epoch, so that
+    the model also translates text without a tag."""
 
 
 class AugmentationConfig(Config):
-    """Share of the training pairs that each modifier changes, drawn anew in every epoch."""
+    """Share of training pairs that each modifier changes, drawn again in every epoch."""
 
     def __bool__(self) -> bool:
-        """Tell whether anything is modified."""
+        """Return whether any modifier is on."""
         return any(self.model_dump().values())
 
     symbols: float = Field(0.0, ge=0, le=1)
-    """Symbols in the place of numbers, names and other literals that stand on both sides, which
-    the model so learns to copy."""
+    """Replace numbers, names and other literals that occur on both sides by symbols, so that the
+    model learns to copy symbols."""
     no_final_stop: float = Field(0.0, ge=0, le=1)
-    """No full stop at the end, on both sides."""
+    """Remove the full stop at the end of both sides."""
     typing_errors: float = Field(0.0, ge=0, le=1)
-    """Letters mistyped, swapped, left out or typed twice, in one word of eight."""
+    """Mistype, swap, omit or double a letter in one word of eight, in the source."""
     punctuation: float = Field(0.0, ge=0, le=1)
-    """Other quotation marks, dashes and spaces."""
+    """Replace quotation marks, dashes and spaces in the source."""
     merged: float = Field(0.0, ge=0, le=1)
-    """Another pair behind this one, on both sides."""
+    """Append another pair, on both sides."""
 
 
 BatchingConfig = Annotated[TokenBatching | BucketBatching, Field(discriminator="kind")]
 
 
 class LearnedEmbeddings(Config):
-    """The model learns its embeddings, from random numbers."""
+    """Embeddings are initialized at random and learned by the model."""
 
     kind: Literal["none"] = "none"
-    """The tag of this choice."""
+    """Selects these settings."""
 
 
 class TrainedVectors(Config):
-    """Vectors that fastText learns from the training text, per language."""
+    """Vectors that fastText trains on the training text of each language."""
 
     kind: Literal["train"] = "train"
-    """The tag of this choice."""
+    """Selects these settings."""
 
     objective: Literal["skipgram", "cbow"] = "skipgram"
-    """Predict the words around a word, or the word from those around; skipgram as published."""
+    """Predict the context from a word (skipgram, as in the paper), or the reverse (cbow)."""
 
     dimensions: int = Field(300, ge=1, le=10_000)
-    """Numbers per vector; 300 as in the published vectors."""
+    """Dimensions of a vector; the published fastText vectors have 300."""
 
     epochs: int = Field(10, ge=1, le=10_000)
-    """Passes over the text; fewer than 10 on a small text make all vectors alike."""
+    """Passes over the text; on a small text, fewer than 10 leave all vectors similar."""
 
     min_count: int = Field(5, ge=1)
-    """Words below this number of occurrences get vectors composed of subwords."""
+    """Minimum occurrences of a word; rarer words get vectors composed of subwords."""
 
     learning_rate: float = Field(0.05, gt=0)
-    """At the start; falls to 0 in a straight line. 0.05 is fastText's own."""
+    """Initial learning rate, which decays linearly to 0; 0.05 is fastText's default."""
 
     min_n: int = Field(3, ge=0, le=100)
-    """Letters in the shortest subwords."""
+    """Minimum number of letters of a subword."""
 
     max_n: int = Field(6, ge=0, le=100)
-    """Letters in the longest subwords; 0 for none, then rare words have no vector."""
+    """Maximum number of letters of a subword; 0 turns off subwords and vectors of rare words."""
 
     buckets: int = Field(200_000, ge=1, le=100_000_000)
-    """Vectors that all subwords share; fastText's own 2,000,000 take 2.4 GB at 300 dimensions."""
+    """Hash buckets for subwords; fastText's default, 2,000,000, takes 2.4 GB at 300 dimensions."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.max_n and not 1 <= self.min_n <= self.max_n:
             raise ValueError(
                 f"min_n must be from 1 to max_n ({self.max_n}), got {self.min_n}; "
-                f"set max_n to 0 for no subwords"
+                f"set max_n to 0 to turn subwords off"
             )
         return self
 
 
 class GivenVectors(Config):
-    """Vectors that the download stage has brought, such as fastText's of Wikipedia."""
+    """Pretrained vectors from the download stage, such as fastText's Wikipedia vectors."""
 
     kind: Literal["vectors"] = "vectors"
-    """The tag of this choice."""
+    """Selects these settings."""

@@ -1,7 +1,7 @@
-"""Sentence pairs as numbers, on disk, in shards that are mapped into memory and never read whole.
+"""Sentence pairs as token IDs on disk, in memory-mapped shards.
 
-A folder holds two NumPy arrays per shard ``NNNNN``, the tokens of all pairs (source, then target,
-of each) and the two lengths of each pair; ``index.json`` names the shards in order.
+A folder has two NumPy arrays per shard ``NNNNN``: the tokens of all pairs (source, then target, of
+each pair) and the two lengths of each pair. ``index.json`` lists the shards in order.
 """
 
 from bisect import bisect_left
@@ -28,16 +28,16 @@ ARRAYS = ("tokens", "lengths")
 """The arrays of a shard."""
 
 STRIDE = 64
-"""Pairs of a shard of which the place of the first is held in memory."""
+"""Memory holds the offset of every ``STRIDE``-th pair of a shard."""
 
 
 IdPair = tuple[Sequence[int], Sequence[int]]
-"""The token numbers of source and target, without BOS and EOS."""
+"""The token IDs of source and target, without BOS and EOS."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some pairs as a shard holds them: all tokens one after the other, and the lengths."""
+    """The arrays of a shard: the concatenated tokens of some pairs, and their lengths."""
 
     tokens: Int[np.ndarray, " tokens"]
     lengths: Int[np.ndarray, "pairs 2"]
@@ -45,28 +45,28 @@ class Block:
     @classmethod
     def of(cls, pairs: Iterable[IdPair]) -> Self:
         """Return pairs as a block."""
-        held = list(pairs)
-        lengths = [tuple(map(len, pair)) for pair in held]
-        ids = (number for pair in held for side in pair for number in side)
+        all_pairs = list(pairs)
+        lengths = [tuple(map(len, pair)) for pair in all_pairs]
+        ids = (number for pair in all_pairs for side in pair for number in side)
         return cls(np.fromiter(ids, np.int32), np.array(lengths, np.int32).reshape(-1, 2))
 
     @classmethod
     def joined(cls, blocks: Sequence["Block"]) -> Self:
-        """Return the pairs of some blocks as one."""
+        """Return the pairs of several blocks as one block."""
         return cls(*(np.concatenate([getattr(block, kind) for block in blocks]) for kind in ARRAYS))
 
     @classmethod
     def load(cls, folder: Path, name: str) -> Self:
-        """Read the files of ``save``."""
+        """Read the arrays that ``save`` wrote under a name."""
         return cls(*(np.load(_file(folder, name, kind), allow_pickle=False) for kind in ARRAYS))
 
     def save(self, folder: Path, name: str) -> None:
-        """Write the arrays under a name."""
+        """Write the arrays as ``NAME.tokens.npy`` and ``NAME.lengths.npy``."""
         for kind in ARRAYS:
             np.save(_file(folder, name, kind), getattr(self, kind), allow_pickle=False)
 
     def cut(self, pairs: int) -> tuple["Block", "Block"]:
-        """Return the first ``pairs`` pairs, and the rest."""
+        """Return the first ``pairs`` pairs, and the remaining pairs."""
         tokens = int(self.lengths[:pairs].sum())
         return (
             Block(self.tokens[:tokens], self.lengths[:pairs]),
@@ -81,22 +81,22 @@ class ShardEntry(Config):
     """A shard in the index."""
 
     name: str = Field(pattern=r"^\d{5,9}$")
-    """The number of the shard, which begins the names of its files."""
+    """The number of the shard, the prefix of its file names."""
     pairs: int = Field(ge=1)
-    """Pairs of the shard."""
+    """Number of pairs."""
     sha256: dict[str, str]
-    """The digest of each array."""
+    """The SHA-256 digest of each array's file."""
 
 
 class ShardIndex(Config):
     """The index of a folder of shards."""
 
     format: int
-    """The version of the files."""
+    """Version of the file format."""
     shards: tuple[ShardEntry, ...]
     """The shards in order."""
     corpora: tuple[Annotated[int, Field(ge=0)], ...] | None = None
-    """Pairs of each corpus; earlier versions say nothing, and are of one."""
+    """Number of pairs of each corpus; None in files of earlier versions, which have one corpus."""
 
 
 def write_shards(
@@ -106,12 +106,12 @@ def write_shards(
 
     Args:
         blocks: the pairs.
-        folder: the target, which appears whole.
-        pairs_per_shard: the last one may have fewer.
-        corpora: pairs of each corpus in order; these are known when all have come.
+        folder: the output folder, which appears when it is complete.
+        pairs_per_shard: number of pairs per shard; the last shard may have fewer.
+        corpora: number of pairs of each corpus in order; read after the last block.
 
     Returns:
-        The numbers of shards, pairs, source and target tokens.
+        The number of shards, pairs, source tokens and target tokens, by name.
     """
     entries: list[dict[str, Any]] = []
     counts = np.zeros(3, np.int64)
@@ -128,14 +128,14 @@ def write_shards(
 
 
 class ShardDataset:
-    """The pairs of a folder, by number, in memory-mapped shards: 1/8 byte of memory a pair.
+    """The pairs of a folder, by number, in memory-mapped shards; takes 1/8 byte of memory per pair.
 
     Args:
-        folder: as ``write_shards`` left it.
-        verify: compare every shard with its digest first.
+        folder: output of ``write_shards``.
+        verify: whether to compare every shard with its digest.
 
     Raises:
-        BundleError: if the index or a shard is missing, altered, or of another format.
+        BundleError: if the index or a shard is missing, altered or of another format.
     """
 
     def __init__(self, folder: Path, *, verify: bool = True) -> None:
@@ -149,15 +149,15 @@ class ShardDataset:
         self._starts = [*map(_find_starts, self._lengths)]
         self._first = np.cumsum([0, *map(len, self._lengths)])
         self.longest = max((int(lengths.max(initial=0)) for lengths in self._lengths), default=0)
-        """Tokens of the longest sentence on either side."""
+        """Number of tokens of the longest sentence on either side."""
         sizes = (len(self),) if index.corpora is None else index.corpora
         if sum(sizes) > len(self):
-            raise BundleError(f"{folder / INDEX} lists more pairs than the shards hold")
+            raise BundleError(f"{folder / INDEX} lists more pairs than its shards; run shard again")
         self.corpora = [*starmap(range, pairwise(accumulate(sizes, initial=0)))]
-        """Numbers of the pairs of each corpus, in order."""
+        """The pair numbers of each corpus, in order."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Let another process open the folder for itself."""
+        """Pickle the path only; another process opens the folder again."""
         return ShardDataset, (self._folder,)
 
     def __len__(self) -> int:
@@ -174,7 +174,7 @@ class ShardDataset:
         return tokens[start : start + source], tokens[start + source : start + source + target]
 
     def measure(self, rows: Int[np.ndarray, " pairs"] | None = None) -> Int[np.ndarray, "pairs 2"]:
-        """Return the source and target lengths of some pairs, by their numbers, or of all."""
+        """Return source and target length of the pairs ``rows``, or of all pairs, in tokens."""
         if rows is None:
             return np.concatenate([np.zeros((0, 2), np.int32), *self._lengths])
         shards = np.searchsorted(self._first, rows, side="right") - 1
@@ -185,7 +185,7 @@ class ShardDataset:
         return measured
 
     def draw(self, number: int, epoch: int) -> tuple[Int[np.ndarray, " S"], Int[np.ndarray, " T"]]:
-        """Return a pair, which is the same in every epoch."""
+        """Return the source and target tokens of a pair, the same in every epoch."""
         del epoch
         return self[number]
 
@@ -194,10 +194,10 @@ class ShardDataset:
 
 
 def verify_shards(folder: Path) -> None:
-    """Compare every shard with the digest in the index.
+    """Compare every shard with its digest in the index.
 
     Raises:
-        BundleError: naming the first shard that is missing or altered.
+        BundleError: if a shard is missing or altered.
     """
     for shard in read_index(folder).shards:
         for kind in ARRAYS:
@@ -209,33 +209,33 @@ def verify_shards(folder: Path) -> None:
 
 
 def read_index(folder: Path) -> ShardIndex:
-    """Read the index of a folder of shards."""
+    """Read the index of a folder of shards; raise a BundleError if it is missing or invalid."""
     try:
         index = build(ShardIndex, files.read_json(folder / INDEX), at=INDEX)
     except (OSError, ValueError, RecursionError, ConfigError) as error:
-        raise BundleError(f"{folder} holds no shards ({error}); run the shard stage") from None
+        raise BundleError(f"{folder} has no shards ({error}); run the shard stage") from None
     if index.format != FORMAT:
         raise BundleError(
-            f"{folder} is of format {index.format}, this program reads {FORMAT}; run shard"
+            f"{folder} has format {index.format}, this version reads {FORMAT}; run shard again"
         )
     return index
 
 
 def _regrouped(blocks: Iterable[Block], pairs: int) -> Iterator[Block]:
     """Yield the same pairs in blocks of equal size; the last may have fewer."""
-    held = [Block.of([])]
+    waiting = [Block.of([])]
     for block in blocks:
-        held.append(block)
-        if sum(map(len, held)) < pairs:
+        waiting.append(block)
+        if sum(map(len, waiting)) < pairs:
             continue
-        rest = Block.joined(held)
-        while len(rest) >= pairs:
-            full, rest = rest.cut(pairs)
+        remainder = Block.joined(waiting)
+        while len(remainder) >= pairs:
+            full, remainder = remainder.cut(pairs)
             yield full
-        held = [rest]
-    rest = Block.joined(held)
-    if len(rest):
-        yield rest
+        waiting = [remainder]
+    remainder = Block.joined(waiting)
+    if len(remainder):
+        yield remainder
 
 
 def _file(folder: Path, name: str, kind: str) -> Path:
@@ -243,50 +243,50 @@ def _file(folder: Path, name: str, kind: str) -> Path:
 
 
 def _find_starts(lengths: Int[np.ndarray, "pairs 2"]) -> Int[np.ndarray, " strides"]:
-    """Return where the tokens of every ``STRIDE``-th pair of a shard begin."""
+    """Return the offset of the first token of every ``STRIDE``-th pair of a shard."""
     sums = np.add.reduceat(lengths.sum(axis=1, dtype=np.int64), np.arange(0, len(lengths), STRIDE))
     return np.cumsum(sums) - sums
 
 
 def _map(folder: Path, shard: ShardEntry) -> tuple[np.ndarray, np.ndarray]:
-    """Return tokens and lengths of a shard, mapped into memory."""
+    """Return the memory-mapped tokens and lengths of a shard."""
     try:
         tokens, lengths = (
             np.load(_file(folder, shard.name, kind), mmap_mode="r", allow_pickle=False)
             for kind in ARRAYS
         )
-        sound = tokens.ndim == 1 and lengths.shape == (shard.pairs, 2)
-        sound &= tokens.dtype == lengths.dtype == np.int32
-        sound = sound and lengths.min() >= 0 and lengths.sum(dtype=np.int64) == len(tokens)
+        is_valid = tokens.ndim == 1 and lengths.shape == (shard.pairs, 2)
+        is_valid &= tokens.dtype == lengths.dtype == np.int32
+        is_valid = is_valid and lengths.min() >= 0 and lengths.sum(dtype=np.int64) == len(tokens)
     except (OSError, ValueError, EOFError):
-        sound = False
-    if not sound:
-        raise BundleError(f"shard {shard.name} of {folder} does not fit its index; run shard again")
+        is_valid = False
+    if not is_valid:
+        raise BundleError(f"shard {shard.name} of {folder} is damaged; run shard again")
     return tokens, lengths
 
 
 NUMBERED = "numbered"
-"""The name under which ``write_numbers`` writes its block."""
+"""File name prefix of the block that ``write_numbers`` writes."""
 
 
 @dataclass(frozen=True)
 class NumberJob(Job):
-    """Tokens of source and target to be numbered."""
+    """Lines of source and target tokens to convert to token IDs."""
 
     vocabularies: tuple[Path, ...]
-    """Absolute path of each side's."""
+    """Absolute path of each side's vocabulary."""
     max_length: int | None
-    """Tokens on either side above which a pair is left out, as one with an empty side is; None
-    leaves none out, so that the pairs still match the lines of the corpus."""
+    """Maximum number of tokens on either side. Longer pairs and pairs with an empty side are left
+    out; None keeps every pair, so that pairs match the lines of the corpus."""
     ends: tuple[int, ...]
-    """Last line of each corpus, from 1, in order."""
+    """Number of the last line of each corpus, from 1, in order."""
 
 
 def write_numbers(job: NumberJob, part: Path) -> tuple[Counter[str], Counter[int]]:
-    """Write the pairs as numbers.
+    """Write the pairs as token IDs.
 
     Returns:
-        Number of pairs left out, by reason, and kept, by place of the corpus.
+        The number of pairs left out, by reason, and the number kept, by index of the corpus.
     """
     vocabularies = [load_cached(Vocabulary.load, path) for path in job.vocabularies]
     left_out, kept = Counter[str](), Counter[int]()

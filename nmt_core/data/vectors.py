@@ -1,6 +1,6 @@
-"""Word vectors: fastText's text format, a vocabulary's rows, the weights of an embedding layer.
+"""Word vectors: fastText's ``.vec`` format, and initial weights of an embedding layer.
 
-The first line is ``rows dimensions``; every other is a word and its numbers, separated by spaces.
+The first line is ``rows dimensions``; every other line is a word and its vector, with spaces.
 """
 
 import re
@@ -21,18 +21,18 @@ _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
 
 
 Row = tuple[str, bytes]
-"""A word and its numbers, parted by single spaces."""
+"""A word and its numbers, separated by single spaces."""
 
 
 def open_vectors(path: Path) -> tuple[int, int, Iterator[bytes | None]]:
-    """Read the header of a ``.vec`` file of any program.
+    """Open a ``.vec`` file of any program and read its header.
 
     Returns:
-        The rows and dimensions that it states, and the rows as they are, without the ends of lines;
-        None for one that is too long. The file may have fewer.
+        The number of rows and of dimensions in the header, and an iterator of the raw rows without
+        line ends, with None for a row that is too long. The file may have fewer rows.
 
     Raises:
-        CorpusError: if the file cannot be read, or does not begin as it must.
+        CorpusError: if the file cannot be read, or has no valid header.
     """
     lines = read_raw_lines(path)
     line = next(lines, b"") or b""
@@ -41,64 +41,64 @@ def open_vectors(path: Path) -> tuple[int, int, Iterator[bytes | None]]:
         raise CorpusError(
             f"{path} must begin with a line 'rows dimensions', got "
             f"{line[:40].decode('utf-8', errors='replace')!r}; "
-            f"give a .vec file as fastText writes it"
+            f"use a .vec file in fastText's text format"
         )
     return int(match[1]), int(match[2]), lines
 
 
-def read_sound_rows(path: Path) -> tuple[int, Iterator[Row]]:
-    """Return the dimensions and the rows of a file that the download stage wrote.
+def read_downloaded_vectors(path: Path) -> tuple[int, Iterator[Row]]:
+    """Return the number of dimensions and the rows of a file that the download stage wrote.
 
     Raises:
-        CorpusError: if the file is not there; while the rows are read, if its end is lost.
+        CorpusError: if the file is missing, or, while the rows are read, truncated.
     """
     if not path.exists():
         raise CorpusError(
             f"{path} does not exist; set download.vectors.kind to 'download' or 'file', and run "
             f"the download stage"
         )
-    promised, dimensions, lines = open_vectors(path)
-    return dimensions, _read_rows(path, promised, lines)
+    expected, dimensions, lines = open_vectors(path)
+    return dimensions, _read_rows(path, expected, lines)
 
 
-def _read_rows(path: Path, promised: int, lines: Iterator[bytes | None]) -> Iterator[Row]:
+def _read_rows(path: Path, expected: int, lines: Iterator[bytes | None]) -> Iterator[Row]:
     rows = 0
     for line in lines:
         word, _, numbers = (line or b"").partition(b" ")
         yield word.decode(), numbers
         rows += 1
-    if rows < promised:
+    if rows < expected:
         raise CorpusError(
-            f"{path} promises {promised} rows and holds {rows}, so its end is lost; run the "
+            f"{path} is truncated: its header counts {expected} rows, but it has {rows}; run the "
             f"download stage again"
         )
 
 
 MISSING, FOUND, COMPOSED = range(3)
-"""Origin of a word's vector: none, the vectors themselves, its subwords."""
+"""Origin of a word's vector: no vector, trained for the word, composed of subwords."""
 
 
 @dataclass(frozen=True)
 class WordVectors:
-    """Vectors for the rows of a vocabulary, as far as there are any."""
+    """The vectors of a vocabulary's tokens."""
 
     weight: Float32[np.ndarray, "V D"]
-    """One row per token; zeros where there is no vector."""
+    """One row per token; zeros for a token without a vector."""
 
     origin: UInt8[np.ndarray, " V"]
-    """MISSING, FOUND or COMPOSED, per row; the reserved tokens are MISSING."""
+    """MISSING, FOUND or COMPOSED for each token; the reserved tokens are MISSING."""
 
     @property
     def dimensions(self) -> int:
-        """Return the length of a vector."""
+        """The number of dimensions of a vector."""
         return self.weight.shape[1]
 
     def counts(self) -> dict[str, int]:
-        """Return the tokens, and how many words have a vector, a composed one, and none."""
-        missing, known, composed = np.bincount(self.origin, minlength=3).tolist()
+        """Return the number of tokens, and of words by the origin of their vector."""
+        missing, found, composed = np.bincount(self.origin, minlength=3).tolist()
         return {
             "vocabulary": len(self.origin),
-            "found": known,
+            "found": found,
             "composed": composed,
             "missing": missing - len(SPECIALS),
         }
@@ -107,10 +107,10 @@ class WordVectors:
 def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
     """Read the vectors of a vocabulary's words; memory holds these and one line of the file.
 
-    Rows of the reserved tokens, such as the ``</s>`` of fastText, are never used.
+    Vectors of the reserved tokens, such as fastText's ``</s>``, are ignored.
     """
     rows_of = {word: row for row, word in enumerate(vocabulary.tokens) if row >= len(SPECIALS)}
-    dimensions, rows = read_sound_rows(path)
+    dimensions, rows = read_downloaded_vectors(path)
     weight = np.zeros((len(vocabulary), dimensions), dtype=np.float32)
     origin = np.zeros(len(vocabulary), dtype=np.uint8)
     try:
@@ -127,26 +127,26 @@ def read_vectors(path: Path, vocabulary: Vocabulary) -> WordVectors:
 def build_embedding_matrix(
     vectors: WordVectors, random: np.random.Generator, *, name: str
 ) -> Float32[np.ndarray, "V D"]:
-    """Return one row per token of the vocabulary, those without a vector included.
+    """Return the initial weights of an embedding layer, one row per token.
 
-    PAD is zeros. UNK is the mean of the words' vectors, and so is every word that has none. BOS and
-    EOS are normal with mean 0 and the root mean square of the words' numbers as deviation: their
-    expected squared length is the mean squared length of the words' vectors.
+    PAD is zeros. UNK and every word without a vector get the mean of the words' vectors. BOS and
+    EOS are drawn from a normal distribution with mean 0, so that their expected squared length is
+    the mean squared length of the words' vectors. ``name`` is the side, for error messages.
 
     Raises:
-        CorpusError: if no word at all has a vector.
+        CorpusError: if no word has a vector.
     """
     has_vector = vectors.origin != MISSING
-    known = int(has_vector.sum())
-    if known == 0:
+    count = int(has_vector.sum())
+    if count == 0:
         raise CorpusError(
-            f"none of the {len(has_vector)} {name} tokens has a vector; check that vectors and "
-            f"text are of one language, and both of lower-cased words or both of subwords"
+            f"none of the {len(has_vector)} {name} tokens has a vector; use vectors of the same "
+            f"language, letter case and kind of token (words or subwords) as the text"
         )
-    # Rows without a vector are zeros, which neither sum notices.
-    mean = vectors.weight.sum(axis=0, dtype=np.float64) / known
+    # Rows without a vector are zeros and do not change the sums.
+    mean = vectors.weight.sum(axis=0, dtype=np.float64) / count
     squares = np.einsum("vd,vd->", vectors.weight, vectors.weight, dtype=np.float64)
-    deviation = np.sqrt(squares / (known * vectors.dimensions))
+    deviation = np.sqrt(squares / (count * vectors.dimensions))
 
     weight = vectors.weight.copy()
     weight[~has_vector] = mean

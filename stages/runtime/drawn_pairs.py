@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from nmt_core.base.languages import Languages
-from nmt_core.data.batch import NumberedPair, Sample
+from nmt_core.data.batch import DrawPair, NumberedPair
 from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.side import Side
@@ -17,7 +17,7 @@ def draw_pairs(
     sides: Mapping[str, Side],
     languages: Languages,
     tags: Sequence[str] = (),
-) -> Sample | None:
+) -> DrawPair | None:
     """Return what draws the training pairs of an epoch; None if they are the same in each.
 
     ``tags`` are those of each corpus, empty for one without; none at all if no corpus has any.
@@ -25,7 +25,7 @@ def draw_pairs(
     Raises:
         ConfigError: if subwords are to be drawn and a tokenizer has none.
     """
-    draw: Sample | None = None
+    draw: DrawPair | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
         config, codes = params.augmentation, languages.codes
@@ -45,7 +45,7 @@ def draw_pairs(
 
 def read_tagged(dataset: ShardDataset, source: Side, tags: Sequence[str]) -> list[NumberedPair]:
     """Return all pairs, in order, each with the tag of its corpus, where there are any."""
-    draw: Sample = dataset.draw
+    draw: DrawPair = dataset.draw
     if any(tags):
         numbers = number_tags(source, tags)
         draw = TaggedPairs(dataset.draw, dataset.corpora, numbers, untagged=0, seed=0).draw

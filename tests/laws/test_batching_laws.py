@@ -8,7 +8,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nmt_core.base.random import make_generator
-from nmt_core.data.batch import LONGEST, Position, TrainingBatches, collate, measured_batches
+from nmt_core.data.batch import (
+    MAX_EVALUATION_TOKENS,
+    Position,
+    TrainingBatches,
+    build_evaluation_batches,
+    collate,
+)
 from nmt_core.data.batching import (
     batches_by_length,
     batches_in_order,
@@ -84,11 +90,11 @@ def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
 def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
     """Every pair is read once, as far as a translator reads, in batches of bounded size."""
     pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
-    batches, cut = measured_batches(iter(pairs), vocabulary=vocabulary)
+    batches, cut = build_evaluation_batches(iter(pairs), vocabulary=vocabulary)
     found = []
     for batch in batches:
         rows, longest = len(batch.source), max(batch.source.size(1), batch.target_output.size(1))
-        assert longest <= LONGEST + 1
+        assert longest <= MAX_EVALUATION_TOKENS + 1
         assert rows == 1 or rows * longest <= 2048
         assert rows == 1 or rows * longest * vocabulary <= 2**25
         for sides in zip(batch.source, batch.target_input, batch.target_output, strict=True):
@@ -98,11 +104,11 @@ def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
             found.append((len(words[0]), len(words[1]), *numbers))
 
     expected = [
-        (min(s, LONGEST), min(t, LONGEST), *({5 + n} if s or t else ()))
+        (min(s, MAX_EVALUATION_TOKENS), min(t, MAX_EVALUATION_TOKENS), *({5 + n} if s or t else ()))
         for n, (s, t) in enumerate(lengths)
     ]
     assert sorted(expected) == sorted(found)
-    assert cut == sum(max(pair) > LONGEST for pair in lengths)
+    assert cut == sum(max(pair) > MAX_EVALUATION_TOKENS for pair in lengths)
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
@@ -124,8 +130,8 @@ def test_epochs_have_as_many_batches_as_are_read_of_them(config):
     batches = TrainingBatches(SimpleNamespace(measure=lambda _: pairs), config, seed=7)
     read = [len(batches_of_epoch(pairs, config, seed=7, epoch=epoch)) for epoch in range(5)]
 
-    assert batches.in_epochs(1) == read[0]
-    assert batches.in_epochs(5) == pytest.approx(sum(read), rel=0.05)
+    assert batches.estimate_batches(1) == read[0]
+    assert batches.estimate_batches(5) == pytest.approx(sum(read), rel=0.05)
 
 
 def test_pairs_lie_in_a_batch_as_they_were_sorted():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
-from nmt_core.data.mixture import GROUP, Mixture
+from nmt_core.data.mixture import GROUP_PAIRS, Mixture
 from nmt_core.data.settings import (
     AugmentationConfig,
     BucketBatching,
@@ -35,7 +35,7 @@ corpora = st.lists(
 ).filter(lambda given: any(weight for _, weight in given))
 
 
-def mix(sizes, weight, *, temperature=1.0, seed=3, names=NAMES, group_pairs=GROUP):
+def mix(sizes, weight, *, temperature=1.0, seed=3, names=NAMES, group_pairs=GROUP_PAIRS):
     ends = np.cumsum([0, *sizes]).tolist()
     ranges = {name: range(*ends[n : n + 2]) for n, name in enumerate(names[: len(sizes)])}
     settings = MixtureConfig(temperature=temperature)
@@ -69,7 +69,7 @@ def test_shares_are_met_to_the_pair(given, temperature, epoch):
         assert taken == pytest.approx(total * wanted[name] / sum(wanted.values()), abs=1.001)
 
 
-@given(given=corpora, epochs=st.integers(1, 6), group_pairs=st.sampled_from([GROUP, 70, 300]))
+@given(given=corpora, epochs=st.integers(1, 6), group_pairs=st.sampled_from([GROUP_PAIRS, 70, 300]))
 @settings(max_examples=40)
 def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs, group_pairs):
     sizes, weight = zip(*given, strict=True)
@@ -136,7 +136,7 @@ def test_a_long_corpus_is_shuffled_by_pieces_and_within_them():
 
 
 @pytest.mark.parametrize("batching", [TokenBatching(max_tokens=90), BucketBatching(batch_size=4)])
-@pytest.mark.parametrize("group_pairs", [GROUP, 30])
+@pytest.mark.parametrize("group_pairs", [GROUP_PAIRS, 30])
 def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
     mixture = mix([20, 30, 40], [1.0, 3.0, 0.5], group_pairs=group_pairs)
     lengths = np.random.default_rng(1).integers(1, 30, (90, 2))
@@ -148,7 +148,7 @@ def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
     assert not found - Counter(np.concatenate(read_epoch(mixture, 1)).tolist())
 
 
-def mixed_batches(group_pairs=GROUP):
+def mixed_batches(group_pairs=GROUP_PAIRS):
     mixture = mix([20, 30, 40], [1.0, 2.0, 0.5], group_pairs=group_pairs)
     dataset = Numbered(np.random.default_rng(1).integers(1, 30, (90, 2)))
     return TrainingBatches(dataset, TokenBatching(max_tokens=60), 7, None, mixture)
@@ -166,7 +166,7 @@ class Numbered(SimpleNamespace):
         return [4] * source, [5] * target
 
 
-@given(st.integers(0, 50), st.sampled_from([GROUP, 25]))
+@given(st.integers(0, 50), st.sampled_from([GROUP_PAIRS, 25]))
 @settings(max_examples=50)
 def test_reading_from_any_place_continues_the_mixture(skipped, group_pairs):
     batches = mixed_batches(group_pairs=group_pairs)

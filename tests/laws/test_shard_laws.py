@@ -76,7 +76,7 @@ def test_another_format_is_refused(folder):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(index | {"format": 99}))
 
-    with pytest.raises(BundleError, match="is of format 99, this program reads 1; run shard"):
+    with pytest.raises(BundleError, match="has format 99, this version reads 1; run shard again"):
         ShardDataset(folder)
 
 
@@ -124,5 +124,5 @@ def test_index_is_read_by_a_schema(folder, alter):
 def test_arrays_fit_their_index(folder, kind, array):
     np.save(folder / f"00000.{kind}.npy", np.array(array))
 
-    with pytest.raises(BundleError, match="does not fit its index; run shard again"):
+    with pytest.raises(BundleError, match="is damaged; run shard again"):
         ShardDataset(folder, verify=False)

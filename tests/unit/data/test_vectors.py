@@ -68,7 +68,7 @@ HEADERS = ["", "haus 1 2\n", "2\n", "1 0\n", "1 2 3\n", "-1 2\n", "1 99999999\nh
             for row in ROWS
         ),
         *((text, "must begin with a line 'rows dimensions'") for text in HEADERS),
-        ("2 2\nhaus 1 2\n", "promises 2 rows and holds 1"),
+        ("2 2\nhaus 1 2\n", "header counts 2 rows, but it has 1"),
     ],
 )
 def test_what_the_download_stage_would_not_have_written_is_refused(tmp_path, text, told):

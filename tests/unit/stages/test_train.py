@@ -53,7 +53,7 @@ def shorter(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("steps", "most"), [(None, 30), (7, 7), (99, 30)])
 def test_epochs_come_to_updates_that_end_a_training_unless_others_do(steps, most):
-    tens = SimpleNamespace(in_epochs=lambda epochs: 10 * epochs)
+    tens = SimpleNamespace(estimate_batches=lambda epochs: 10 * epochs)
 
     assert train.resolve_budget(Budget(epochs=3, steps=steps), tens).steps == most
     assert train.resolve_budget(Budget(tokens=3, steps=steps), tens).steps == steps
@@ -181,7 +181,7 @@ def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
 
 
 def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
-    pairs = [("Der Hund " * train.LONGEST, "the dog"), *LINES[:5]]
+    pairs = [("Der Hund " * train.MAX_EVALUATION_TOKENS, "the dog"), *LINES[:5]]
     for split, some in (("train", LINES), ("validation", pairs)):
         write_lines(tmp_path / split, "bpe_dropout", some)
     for side, lines in zip(paths.SIDES, zip(*pairs, strict=True), strict=True):
@@ -193,13 +193,13 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     target = Side(subwords("bpe"), subwords("bpe").vocabulary)
     source = replace(target, vocabulary=target.vocabulary.with_tags(["own"]))
     [tag] = source.vocabulary.tags.values()
-    sizes, measure = [], train.measured_batches
+    sizes, measure = [], train.build_evaluation_batches
 
     def note_size(read, *, vocabulary):
         sizes.append(vocabulary)
         return measure(read, vocabulary=vocabulary)
 
-    monkeypatch.setattr(train, "measured_batches", note_size)
+    monkeypatch.setattr(train, "build_evaluation_batches", note_size)
     monkeypatch.setattr("nmt_core.evaluation.metrics.Chrf.higher_is_better", False)
     places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
     inputs = Inputs(**places, corpora=("demo",), tags=("own",))
@@ -222,6 +222,6 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     score = made.translate_and_score.keywords
     assert [*zip(score["sources"], score["references"], strict=True)] == pairs[:3]
     assert [numbers[0] for numbers in score["source_numbers"]] == [tag] * 3
-    assert max(map(len, score["source_numbers"])) == train.LONGEST
+    assert max(map(len, score["source_numbers"])) == train.MAX_EVALUATION_TOKENS
     assert (score["target"], score["compute"]) == (target, "compute")
     assert not score["metric"].higher_is_better
