@@ -111,7 +111,7 @@ END_SHARE = 0.2
 _NAME = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}\-])\p{Lu}[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{Nd}\-])")
 
 
-LineSpan = tuple[int, int, SymbolClass]
+MaskableSpan = tuple[int, int, SymbolClass]
 """Start and end (characters) and class of a span that may also occur in the other line."""
 
 
@@ -138,7 +138,7 @@ def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Li
     return masked
 
 
-def find_maskable_spans(line: str, language: str) -> Iterator[tuple[Hashable, LineSpan]]:
+def find_maskable_spans(line: str, language: str) -> Iterator[tuple[Hashable, MaskableSpan]]:
     """Yield the value and span of each literal, and of each capitalized word that is none."""
     literals = find_literals(line, language)
     for literal in literals:
@@ -149,7 +149,9 @@ def find_maskable_spans(line: str, language: str) -> Iterator[tuple[Hashable, Li
             yield match[0], (match.start(), match.end(), "name")
 
 
-def index_unique_values(spans: Iterable[tuple[Hashable, LineSpan]]) -> dict[Hashable, LineSpan]:
+def index_unique_values(
+    spans: Iterable[tuple[Hashable, MaskableSpan]],
+) -> dict[Hashable, MaskableSpan]:
     """Return the span of each value that occurs exactly once."""
     all_spans = [*spans]
     counts = Counter(value for value, _ in all_spans)
@@ -157,7 +159,7 @@ def index_unique_values(spans: Iterable[tuple[Hashable, LineSpan]]) -> dict[Hash
 
 
 def replace_spans(
-    line: str, spans: Mapping[Hashable, LineSpan], symbols: Mapping[Hashable, str]
+    line: str, spans: Mapping[Hashable, MaskableSpan], symbols: Mapping[Hashable, str]
 ) -> str:
     """Return the line with the span of each value replaced by the value's symbol, if it has one."""
     for value, (start, end, _) in sorted(spans.items(), key=lambda item: -item[1][0]):
