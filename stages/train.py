@@ -34,10 +34,10 @@ from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import score_greedy
-from nmt_core.models.embedding import pretrained_table
+from nmt_core.models.embedding import build_pretrained_embedding
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import build_model
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import CheckpointStore, prolong
 from nmt_core.training.distributed import ALONE, World, init_process_group
@@ -187,7 +187,7 @@ def load_pretrained(embeddings: Path) -> Pretrained | None:
         return None
     files_of = {side: embeddings / f"{side}.safetensors" for side in paths.SIDES}
     return {
-        side: pretrained_table(load_file(path)["weight"], frozen=entry["frozen"])
+        side: build_pretrained_embedding(load_file(path)["weight"], frozen=entry["frozen"])
         for side, path in files_of.items()
     }
 
@@ -211,7 +211,7 @@ def write_model(
     """Write weights, shape and history, and the digests of all three."""
     origin = initial_model / "initial_model.json"
     with files.whole_folder(folder) as part:
-        save_file(own_tensors(model), part / "model.safetensors")
+        save_file(untied_state_dict(model), part / "model.safetensors")
         files.write_json(part / "model.json", params.model.model_dump(mode="json"))
         record = {
             "fingerprint": key,

@@ -1,1 +1,1 @@
-"""Models that translate."""
+"""Translation models: Transformer, ConvS2S and RNN with attention."""

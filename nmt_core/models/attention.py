@@ -1,7 +1,7 @@
 """Multi-head dot-product attention (Vaswani et al. 2017, sections 3.2.1 and 3.2.2).
 
-Dimension letters as in ``seq2seq.py``, and Q queries; M queries of all K hypotheses of a sentence,
-which share its keys, uncopied.
+Dimension letters as in ``seq2seq.py``, plus Q for queries and M for the queries of all K hypotheses
+of a sentence, which share its keys without copies.
 """
 
 import math
@@ -13,24 +13,23 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from typing_extensions import override
 
-from nmt_core.models.layers import Dense, Derived, Product, build_product, dropout, is_search
+from nmt_core.models.layers import CachedValue, Dense, Product, build_product, dropout, is_search
 from nmt_core.models.seq2seq import Memory, State
 from nmt_core.models.settings import ROTARY_BASE
 
 Rotation = tuple[Tensor, Tensor]
 """Rotary positions: cosine and sine, (T, d / 2) each, of the angle of every pair of features.
 
-The product of rotated queries and keys depends on how far apart they are, and not on where they are
-(Su et al. 2021, RoFormer).
+The product of a rotated query and key depends only on their distance (Su et al. 2021, RoFormer).
 """
 
 
 def compute_rotation(
     x: Float[Tensor, "R T D"], head_width: int | None, first: int = 0, hypotheses: int = 1
 ) -> Rotation | None:
-    """Return the rotation of what is read next (section 3.2.2); None without a head width.
+    """Return the rotation of positions ``first`` and following; None without a head width.
 
-    It begins at position ``first``; the hypotheses of a position are one behind the other.
+    The hypotheses of a position follow one another.
     """
     if head_width is None:
         return None
@@ -49,8 +48,8 @@ def masked_softmax(
 ) -> Float[Tensor, "*N Q S"]:
     """Return the softmax over the positions that are not blocked.
 
-    Blocked positions weigh exactly 0, the maximum is taken over the open ones alone, and a row
-    without an open position is all zeros; no NaN arises forwards or backwards.
+    Blocked positions get the weight 0. A row with only blocked positions is all zeros, and neither
+    its output nor its gradient is NaN.
     """
     if blocked is None:
         return scores.softmax(dim=-1)
@@ -59,7 +58,7 @@ def masked_softmax(
 
 
 def rotate(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tensor, "B H T d"]:
-    """Rotate features ``i`` and ``d / 2 + i`` of every position, if there is a rotation."""
+    """Return ``x`` with features ``i`` and ``d / 2 + i`` of every position rotated."""
     if rotation is None:
         return x
     cosine, sine = (part.to(x.dtype) for part in rotation)
@@ -68,7 +67,7 @@ def rotate(x: Float[Tensor, "B H T d"], rotation: Rotation | None) -> Float[Tens
 
 
 def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T"] | None:
-    """Block every position from those after it."""
+    """Return a mask that blocks all later positions; None for a single position."""
     if length == 1:
         return None
     block = torch.ones(length, length, dtype=torch.bool, device=device)
@@ -76,16 +75,16 @@ def make_causal_mask(length: int, device: torch.device) -> Bool[Tensor, "1 1 T T
 
 
 def is_fused(query: Tensor) -> bool:
-    """Tell whether to use the fused kernel; on processors it takes up to six times as long."""
+    """Return whether to use the fused kernel, which is up to six times slower on a CPU."""
     return query.is_cuda
 
 
 class MultiHeadAttention(nn.Module):
-    """Attend from queries to keys with several heads at once.
+    """Multi-head attention.
 
-    Keys and values are projected by their own method, so that a decoder projects the source once
-    and looks at it at every step. ``H * d`` need not equal D. ``drop`` is the probability that an
-    attention weight is dropped.
+    Keys and values are projected by a separate method, so that a decoder projects the source once
+    and attends to it at every step. ``H * d`` can differ from D. ``drop`` is the dropout
+    probability of an attention weight.
     """
 
     def __init__(
@@ -105,7 +104,7 @@ class MultiHeadAttention(nn.Module):
         self.key = Dense(width, heads * head_width, bias=bias)
         self.value = Dense(width, heads * head_width, bias=bias)
         self.output = Dense(heads * head_width, width, bias=output_bias)
-        self._stacked = Derived(stack)
+        self._stacked = CachedValue(stack)
 
     def attend(
         self,
@@ -113,36 +112,36 @@ class MultiHeadAttention(nn.Module):
         key_value: KeyValue,
         blocked: Bool[Tensor, "#B #H #Q S"] | None,
     ) -> tuple[Float[Tensor, "B H Q d"], Float[Tensor, "B H Q S"]]:
-        """Return one weighted sum of values per query, and the weights, by plain products."""
+        """Return one weighted sum of values per query, and the weights, without fused kernels."""
         keys, values = key_value
         scores = (query * self.head_width**-0.5) @ keys.transpose(-1, -2)
         weights = masked_softmax(scores, blocked)
         return dropout(weights, self.drop, training=self.training) @ values, weights
 
     def project(self, memory: Float[Tensor, "B S D"], rotation: Rotation | None = None) -> KeyValue:
-        """Return the keys and values of every position in ``memory``."""
+        """Return the keys and values of every position in ``memory``, (B, H, S, d) each."""
         return rotate(self._split(self.key(memory)), rotation), self._split(self.value(memory))
 
-    def project_all(
+    def project_queries_keys_values(
         self, x: Float[Tensor, "B M D"], rotation: Rotation | None = None
     ) -> tuple[Tensor, KeyValue]:
-        """Return queries, and keys and values, of the same positions; (B, H, M, d) each."""
+        """Return queries, and keys with values, of the same positions, (B, H, M, d) each."""
         layers = (self.query, self.key, self.value)
         if not is_search(self):
             return rotate(self._split(self.query(x)), rotation), self.project(x, rotation)
         weights = [layer.weight for layer in layers]
         if self.query.bias is not None:
             weights += [layer.bias for layer in layers]
-        product, bias = self._stacked.of(*weights)
+        product, bias = self._stacked.get(*weights)
         all_heads = product(x, bias).unflatten(-1, (3 * self.heads, -1))
         query, keys, values = all_heads.transpose(1, 2).chunk(3, dim=1)
         return rotate(query, rotation), (rotate(keys, rotation), values)
 
     def project_queries(self, x: Float[Tensor, "B M D"]) -> Float[Tensor, "B H M d"]:
-        """Return the queries of every position, not rotated."""
+        """Return the queries of every position, without rotation."""
         return self._split(self.query(x))
 
-    def look_from(
+    def attend_projected(
         self,
         query: Float[Tensor, "B H M d"],
         key_value: KeyValue,
@@ -150,9 +149,9 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B M D"]:
         """Return one weighted sum of values per projected query.
 
-        For few queries the fused kernel is as fast as plain products, in one call instead of many.
-        Outside of a search, plain products drop weights and follow gradients. The mask is -inf
-        where a query may not look, else 0.
+        A search uses the fused kernel: for few queries, it is as fast as separate operations.
+        Training uses separate operations, for dropout and gradients. The mask is -inf at blocked
+        keys and 0 elsewhere.
         """
         if is_search(self):
             mask = None if mask is None else mask.to(query.dtype)
@@ -172,8 +171,8 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "B Q D"]:
         """Return one weighted sum of values per query.
 
-        A query that may look nowhere, ``blocked`` from all keys, gets the output's bias, or zeros
-        without one. ``causal`` blocks, instead, every position from those after it.
+        ``causal`` blocks all later positions and replaces ``blocked``. A query that is blocked from
+        every key gets the bias of the output layer, or zeros without a bias.
         """
         query = rotate(self._split(self.query(queries)), rotation)
         if is_fused(query):
@@ -196,72 +195,72 @@ class MultiHeadAttention(nn.Module):
         key_value: KeyValue,
         blocked: Bool[Tensor, "#B #H #Q S"] | None = None,
     ) -> Float[Tensor, "B Q S"]:
-        """Return how much every query looks at every key, averaged over the heads."""
+        """Return the attention weights, averaged over the heads."""
         _, weights = self.attend(self._split(self.query(queries)), key_value, blocked)
         return weights.mean(dim=1)
 
     def _split(self, x: Tensor) -> Tensor:
-        """(B, L, H * d) to (B, H, L, d)."""
+        """Reshape (B, L, H * d) to (B, H, L, d)."""
         return x.view(x.size(0), x.size(1), self.heads, self.head_width).transpose(1, 2)
 
 
 def stack(*tensors: Tensor) -> tuple[Product, Tensor | None]:
-    """Return three dense layers as one, of their weights, and of their biases if they have any."""
+    """Return the product by three stacked weights, and their stacked biases if there are any."""
     biases = tensors[3:]
     return build_product(torch.cat(tensors[:3])), torch.cat(biases) if biases else None
 
 
-LEAST_ROOM = 16
-"""Positions that a cache has room for at least."""
+MIN_CAPACITY = 16
+"""Minimum number of positions that a cache allocates."""
 
 
 @dataclass(frozen=True)
 class TransformerMemory(Memory):
-    """The encoded source as every decoder layer sees it."""
+    """The encoded source, projected for every decoder layer."""
 
     layers: tuple[KeyValue, ...]  # per decoder layer, keys and values, (B, H, S, d) each
     blocked: Tensor  # (B, 1, 1, S), True at padding
-    mask: Tensor  # the same in numbers, -inf at padding and else 0
+    mask: Tensor  # (B, 1, 1, S), -inf at padding and 0 elsewhere
 
 
 @dataclass
 class Cache:
-    """Keys and values of written tokens, with room behind them for later ones.
+    """Keys and values of previous tokens, with free capacity for later tokens.
 
-    A state ignores all that is behind its end. So the first write past the end is in place, and
-    later writers copy.
+    A state reads only up to its own end. So the first extension writes in place, and a second
+    extension from the same end copies.
     """
 
-    keys: Tensor  # (B, H, room, d)
-    values: Tensor  # (B, H, room, d)
-    written: int  # positions of the room that hold something
+    keys: Tensor  # (B, H, capacity, d)
+    values: Tensor  # (B, H, capacity, d)
+    written: int  # number of positions in use
 
     def extended(self, end: int, keys: Tensor, values: Tensor) -> "Cache":
-        """Append keys and values, (B, H, n, d) each, at ``end``."""
-        if torch.is_grad_enabled():  # gradients need what was there
+        """Return a cache with keys and values, (B, H, n, d) each, written at ``end``."""
+        if torch.is_grad_enabled():  # autograd forbids writing in place
             before, after = self.first(end), (keys, values)
             longer = [torch.cat(both, dim=2) for both in zip(before, after, strict=True)]
             return Cache(longer[0], longer[1], end + keys.size(2))
-        grown = end + keys.size(2)
+        new_end = end + keys.size(2)
         cache = self
-        if self.written != end or grown > self.keys.size(2):
-            room = (*keys.shape[:2], max(2 * grown, LEAST_ROOM), keys.size(3))
-            cache = Cache(keys.new_empty(room), keys.new_empty(room), end)
+        if self.written != end or new_end > self.keys.size(2):
+            shape = (*keys.shape[:2], max(2 * new_end, MIN_CAPACITY), keys.size(3))
+            cache = Cache(keys.new_empty(shape), keys.new_empty(shape), end)
             cache.keys[:, :, :end] = self.keys[:, :, :end]
             cache.values[:, :, :end] = self.values[:, :, :end]
-        cache.keys[:, :, end:grown] = keys
-        cache.values[:, :, end:grown] = values
-        cache.written = grown
+        cache.keys[:, :, end:new_end] = keys
+        cache.values[:, :, end:new_end] = values
+        cache.written = new_end
         return cache
 
     def first(self, end: int) -> KeyValue:
-        """Return keys and values before ``end``."""
+        """Return the keys and values before ``end``, (B, H, end, d) each."""
         if end == self.keys.size(2):
             return self.keys, self.values
         return self.keys[:, :, :end], self.values[:, :, :end]
 
     def select(self, sentences: Int[Tensor, " N"]) -> "Cache":
-        """Return the given sentences."""
+        """Return the cache of some sentences."""
         return Cache(
             self.keys.index_select(0, sentences),
             self.values.index_select(0, sentences),
@@ -271,29 +270,29 @@ class Cache:
 
 @dataclass(frozen=True)
 class TransformerState(State):
-    """Keys and values of the target so far.
+    """Keys and values of the previous target tokens.
 
-    They stay where any hypothesis of a sentence has written them, and a mask marks the ancestors of
-    each live hypothesis. So reordering hypotheses costs next to nothing.
+    All hypotheses of a sentence write to one cache and never move entries. A mask marks the
+    ancestors of each live hypothesis, so reordering hypotheses only changes the mask.
     """
 
     layers: tuple[Cache, ...]  # per decoder layer
-    mask: Tensor | None  # (B, 1, K, end), -inf at what is of others and else 0; None if K is 1
-    end: int  # of what was written by all hypotheses together
-    position: int
+    mask: Tensor | None  # (B, 1, K, end), 0 at ancestors and -inf elsewhere; None if K is 1
+    end: int  # number of cache positions in use, of all hypotheses together
+    position: int  # number of target tokens of each hypothesis
 
     @override
-    def follow(self, parents: Int[Tensor, "B M"]) -> "TransformerState":
+    def reorder(self, parents: Int[Tensor, "B M"]) -> "TransformerState":
         if self.mask is None:
             if parents.size(1) == 1:
                 return self
-            nothing = self.layers[0].keys.new_zeros(len(parents), 1, 1, self.end)
-            return replace(self, mask=nothing.expand(-1, -1, parents.size(1), -1))
+            open_mask = self.layers[0].keys.new_zeros(len(parents), 1, 1, self.end)
+            return replace(self, mask=open_mask.expand(-1, -1, parents.size(1), -1))
         places = parents[:, None, :, None].expand(-1, -1, -1, self.end)
         return replace(self, mask=self.mask.gather(2, places))
 
     @override
-    def keep(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "TransformerState":
+    def select_sentences(self, sentences: Int[Tensor, " N"], hypotheses: int) -> "TransformerState":
         return replace(
             self,
             layers=tuple(cache.select(sentences) for cache in self.layers),
@@ -302,6 +301,6 @@ class TransformerState(State):
 
     @override
     def select(self, rows: Int[Tensor, " N"]) -> "TransformerState":
-        """See the contract; of sentences with one hypothesis each."""
+        """Return the state of some rows; every sentence must have one hypothesis."""
         assert self.mask is None or self.mask.size(2) == 1
-        return self.keep(rows, 1)
+        return self.select_sentences(rows, 1)

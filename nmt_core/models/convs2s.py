@@ -1,10 +1,10 @@
-"""The convolutional model (Gehring et al. 2017), as published, and as van der Goten 2018 builds it.
+"""The convolutional model of Gehring et al. 2017, and its variant in van der Goten 2018.
 
-Layers are convolutions over time with gated linear units (Dauphin et al. 2017), and every layer of
-the decoder attends to the source. As published, weights are normalised (Salimans and Kingma 2016)
-and sums are scaled, so that activations keep their variance; van der Goten's variant
-(``block="article"``) normalises batches instead, pads the encoder on the left alone, and attends
-without projections.
+Layers are convolutions over time with gated linear units (Dauphin et al. 2017), and every decoder
+layer attends to the source. As published, weights are normalised (Salimans and Kingma 2016) and
+sums are scaled, so that activations keep their variance. Van der Goten's variant
+(``block="article"``) uses batch normalisation instead, pads the encoder on the left only, and
+attends without projections.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
-from nmt_core.models.embedding import Embedding, OutputLayer, tie, word_table
-from nmt_core.models.layers import Dense, Derived, Dropout, Product, build_product, is_search
+from nmt_core.models.embedding import Embedding, OutputLayer, build_word_embedding, tie
+from nmt_core.models.layers import CachedValue, Dense, Dropout, Product, build_product, is_search
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import ConvS2SConfig
 from nmt_core.text.vocabulary import PAD
 
-HALF = 0.5**0.5
-"""Factor of a sum of two terms of equal variance, which then has it too (section 3.1)."""
+SQRT_HALF = 0.5**0.5
+"""Factor that keeps the variance of a sum of two terms of equal variance (section 3.1)."""
 
 
 @dataclass(frozen=True)
 class ConvS2SMemory(Memory):
-    """The encoded source, the same for every layer of the decoder."""
+    """The encoded source, the same for every decoder layer."""
 
     keys: Tensor  # (B, S, D)
     values: Tensor  # (B, S, D)
@@ -39,17 +39,17 @@ class ConvS2SMemory(Memory):
 
 @dataclass(frozen=True)
 class ConvS2SState(State):
-    """Inputs of the target so far that the decoder's convolutions still see."""
+    """The previous inputs within reach of the decoder's convolutions."""
 
     layers: tuple[Tensor, ...]  # per decoder layer, its last k - 1 inputs, (R, k - 1, hidden)
-    position: int
+    position: int  # number of target tokens read
 
 
 class WeightNormLinear(nn.Linear):
-    """A dense layer with trained lengths of weights, apart from their directions.
+    """A dense layer with weight normalisation: lengths and directions are trained separately.
 
-    The lengths begin as they are drawn, so normalising changes nothing at first. They scale the
-    product, which is smaller than the weights whenever a decoder makes a single step.
+    The initial lengths are those of the drawn weights, so the layer starts as a plain dense layer.
+    The lengths scale the product, which is smaller than the weights at a decoder's single step.
     """
 
     def __init__(self, inputs: int, outputs: int, *, deviation: float) -> None:
@@ -57,20 +57,20 @@ class WeightNormLinear(nn.Linear):
         nn.init.normal_(self.weight, std=deviation)
         nn.init.zeros_(self.bias)
         self.length = nn.Parameter(self.weight.detach().norm(dim=1))
-        self._product = Derived(build_normalized)
+        self._product = CachedValue(build_normalized)
 
     @override
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
         """Return length * direction . x + bias."""
         if is_search(self):
-            return self._product.of(self.weight, self.length)(x, self.bias)
+            return self._product.get(self.weight, self.length)(x, self.bias)
         return torch.addcmul(
             self.bias, F.linear(x, self.weight), self.length / self.weight.norm(dim=1)
         )
 
 
 def build_normalized(weight: Float[Tensor, "O I"], length: Float[Tensor, " O"]) -> Product:
-    """Return the product with weights of the given lengths."""
+    """Return the product by weights that are scaled to the given lengths."""
     return build_product(weight * (length / weight.norm(dim=1))[:, None])
 
 
@@ -79,7 +79,7 @@ def build_dense(
 ) -> nn.Linear:
     """Return a dense layer that keeps the variance of its input (section 3.5).
 
-    A gated linear unit behind it leaves a quarter of the variance.
+    ``gated`` compensates for a following gated linear unit, which divides the variance by 4.
     """
     variance = (4 if gated else 1) * (1 - config.dropout)
     deviation = (variance / inputs) ** 0.5
@@ -92,10 +92,10 @@ def build_dense(
 
 
 class _GatedConvolution(nn.Module):
-    """A convolution over time and a gated linear unit, after dropout where blocks are published.
+    """A convolution over time and a gated linear unit, after dropout in published blocks.
 
-    A product of all taps at once: in bfloat16 on a CPU it takes three quarters of the time of
-    torch's own convolution, and a single step of a decoder is the same product.
+    The convolution is one matrix product, which also serves single decoder steps. In bfloat16 on a
+    CPU it takes three quarters of the time of torch's convolution.
     """
 
     def __init__(self, config: ConvS2SConfig) -> None:
@@ -110,15 +110,15 @@ class _GatedConvolution(nn.Module):
         """Return ``T = L - k + 1`` positions; the caller pads."""
         x = self.drop(x)
         length = x.size(1) - self.kernel + 1
-        seen = torch.cat([x[:, first : first + length] for first in range(self.kernel)], dim=2)
-        return F.glu(self.taps(seen), dim=2)
+        windows = torch.cat([x[:, first : first + length] for first in range(self.kernel)], dim=2)
+        return F.glu(self.taps(windows), dim=2)
 
 
 class NormalizedSum(nn.Module):
     """The residual connection of van der Goten 2018: dropout, a sum and batch normalisation.
 
-    Padding enters no statistics. The running ones remember ten batches, fewer than TensorFlow does,
-    for weights move fast while the learning rate is high.
+    Statistics exclude padding. Running statistics average about ten batches, fewer than in
+    TensorFlow, because weights change fast while the learning rate is high.
     """
 
     MOMENTUM = 0.9
@@ -137,7 +137,7 @@ class NormalizedSum(nn.Module):
     def forward(
         self, x: Float[Tensor, "R T D"], y: Float[Tensor, "R T D"], padding: Bool[Tensor, "R T"]
     ) -> Float[Tensor, "R T D"]:
-        """Return ``x`` with ``y`` added to it, normalised."""
+        """Return the normalised sum of ``x`` and ``y``."""
         x = x + self.drop(y)
         mean, variance = self._measured(x, padding) if self.training else (self.mean, self.variance)
         scale = self.scale * (variance + self.EPSILON).rsqrt()
@@ -153,12 +153,12 @@ class NormalizedSum(nn.Module):
         return mean, variance
 
 
-Attended = tuple[Tensor, Tensor]
+AttentionResult = tuple[Tensor, Tensor]
 """The context of attention (R, T, features), and its weights (R, T, S)."""
 
 
-def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
-    """Return one weighted sum of values per query; hypotheses of a sentence share its memory."""
+def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> AttentionResult:
+    """Return one weighted sum of values per query; all hypotheses of a sentence share its keys."""
     rows, length, width = queries.shape
     query = queries.reshape(memory.keys.size(0), -1, width)
     weights = masked_softmax(query @ memory.keys.transpose(1, 2), memory.blocked)
@@ -166,18 +166,18 @@ def attend(queries: Float[Tensor, "R T D"], memory: ConvS2SMemory) -> Attended:
     return context.view(rows, length, width), weights.view(rows, length, -1)
 
 
-def add(
+def add_residual(
     norm: NormalizedSum | None,
     x: Float[Tensor, "R T D"],
     y: Float[Tensor, "R T D"],
     padding: Tensor,
 ) -> Float[Tensor, "R T D"]:
-    """Return ``x`` with ``y`` added: normalised, or as published, so that the variance stays."""
-    return (x + y) * HALF if norm is None else norm(x, y, padding)
+    """Return the sum of ``x`` and ``y``, normalised or scaled to keep the variance."""
+    return (x + y) * SQRT_HALF if norm is None else norm(x, y, padding)
 
 
 class ConvolutionEncoderLayer(nn.Module):
-    """A convolution that sees words around, or before alone."""
+    """A convolution over the words on both sides, or only over those before."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
@@ -190,13 +190,13 @@ class ConvolutionEncoderLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"]
     ) -> Float[Tensor, "B S D"]:
-        """Read every position with its neighbours; padding reads as zeros."""
-        seen = F.pad(x.masked_fill(padding[:, :, None], 0.0), (0, 0, self.before, self.after))
-        return add(self.sum, x, self.convolution(seen), padding)
+        """Return the features of every position; padding is read as zeros."""
+        padded = F.pad(x.masked_fill(padding[:, :, None], 0.0), (0, 0, self.before, self.after))
+        return add_residual(self.sum, x, self.convolution(padded), padding)
 
 
 class ConvolutionDecoderLayer(nn.Module):
-    """A convolution of the target so far, then attention to the source."""
+    """A convolution over the previous target, then attention to the source."""
 
     def __init__(self, config: ConvS2SConfig) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ class ConvolutionDecoderLayer(nn.Module):
             self.attention = nn.ModuleDict({"query": query, "output": output})
         self.sum = None if published else NormalizedSum(config)
         self.past = config.kernel - 1, hidden
-        """What the convolution still sees: inputs, and features of each."""
+        """Shape of the previous inputs: positions, and features of each."""
 
     def forward(
         self,
@@ -219,26 +219,26 @@ class ConvolutionDecoderLayer(nn.Module):
         padding: Tensor,
         memory: ConvS2SMemory,
         past: Tensor,
-    ) -> tuple[Attended, Tensor]:
-        """Read (R, T, hidden) after ``past``; return the same shape, and the past with it."""
-        seen = torch.cat([past.to(x.dtype), x], dim=1)
-        y, weights = self.attend(self.convolution(seen), words, memory)
-        present = seen[:, seen.size(1) - self.past[0] :]
-        return (add(self.sum, x, y, padding), weights), present
+    ) -> tuple[AttentionResult, Tensor]:
+        """Read (R, T, hidden) after ``past``; return features, attention weights and new past."""
+        inputs = torch.cat([past.to(x.dtype), x], dim=1)
+        y, weights = self.attend(self.convolution(inputs), words, memory)
+        present = inputs[:, inputs.size(1) - self.past[0] :]
+        return (add_residual(self.sum, x, y, padding), weights), present
 
-    def attend(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> Attended:
-        """Return the context of each position, to which published blocks add ``y`` (3.3)."""
+    def attend(self, y: Tensor, words: Tensor, memory: ConvS2SMemory) -> AttentionResult:
+        """Return the context of each position; published blocks add ``y`` (section 3.3)."""
         if self.attention is None:
             return attend(y, memory)
-        context, weights = attend((self.attention["query"](y) + words) * HALF, memory)
-        return (self.attention["output"](context) + y) * HALF, weights
+        context, weights = attend((self.attention["query"](y) + words) * SQRT_HALF, memory)
+        return (self.attention["output"](context) + y) * SQRT_HALF, weights
 
 
 class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     """Convolutional sequence to sequence learning.
 
     Raises:
-        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+        ValueError: if ``tie`` does not allow vocabularies of different sizes or pretrained vectors.
     """
 
     def __init__(
@@ -254,12 +254,12 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         self.source_start = config.source_start
         drop = config.dropout if self.published else 0.0
         self.drop = Dropout(drop, variational=config.variational_dropout)
-        source = word_table(config, source_size, pretrained, "source")
+        source = build_word_embedding(config, source_size, pretrained, "source")
         self.source_embedding = Embedding(config, source, scale=config.word_scale)
-        target = word_table(config, target_size, pretrained, "target")
+        target = build_word_embedding(config, target_size, pretrained, "target")
         self.target_embedding = Embedding(config, target, scale=config.word_scale)
-        self.encoder_input, self.encoder_output = projections(config)
-        self.decoder_input, self.decoder_output = projections(config)
+        self.encoder_input, self.encoder_output = build_projections(config)
+        self.decoder_input, self.decoder_output = build_projections(config)
         self.encoder = nn.ModuleList(
             ConvolutionEncoderLayer(config) for _ in range(config.encoder_layers)
         )
@@ -277,7 +277,7 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> ConvS2SMemory:
-        source, source_padding = self.begin_source(source, source_padding)
+        source, source_padding = self.prepend_source_start(source, source_padding)
         words = self.drop(self.source_embedding(source))
         x = self.encoder_input(words)
         for layer in self.encoder:
@@ -286,12 +286,12 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
         values = keys + words
         if self.published:
             if keys.requires_grad:
-                # every layer of the decoder sends gradients, twice; the words keep theirs (3.4)
+                # scale the gradients that 2 paths of each decoder layer add up (section 3.4)
                 share = 1 / (2 * len(self.decoder))
                 keys.register_hook(lambda gradient: gradient * share)
-            # a sum of S weights 1 / S has 1 / S of the variance (3.4)
+            # an average over S positions divides the variance by S (section 3.4)
             lengths = (~source_padding).sum(dim=1)[:, None, None]
-            values = values * HALF * lengths.to(values.dtype).sqrt()
+            values = values * SQRT_HALF * lengths.to(values.dtype).sqrt()
         return ConvS2SMemory(keys, values, source_padding[:, None])
 
     @override
@@ -314,27 +314,27 @@ class ConvS2S(Seq2Seq[ConvS2SMemory, ConvS2SState]):
     def attention(
         self, tokens: Int[Tensor, "B T"], memory: ConvS2SMemory
     ) -> Float[Tensor, "B T S"]:
-        """See the contract; the mean of all layers, for which of them aligns best is chance."""
+        """Return the mean attention of all layers, because which layer aligns best is random."""
         *_, weights = self._read(tokens, memory, self.start(memory))
-        return self.leave_source_start(torch.stack(weights).mean(dim=0))
+        return self.drop_source_start(torch.stack(weights).mean(dim=0))
 
     def _read(
         self, tokens: Tensor, memory: ConvS2SMemory, state: ConvS2SState
     ) -> tuple[Tensor, tuple[Tensor, ...], list[Tensor]]:
-        """Return the layers' outputs, their next inputs, and attention."""
+        """Return the last layer's output, and the new past and attention weights of each layer."""
         padding = tokens == PAD
         words = self.drop(self.target_embedding(tokens, state.position))
         x = self.decoder_input(words)
         present, weights = [], []
         for layer, past in zip(self.decoder, state.layers, strict=True):
-            (x, looked), seen = layer(x, words, padding, memory, past)
-            present.append(seen)
-            weights.append(looked)
+            (x, layer_weights), layer_present = layer(x, words, padding, memory, past)
+            present.append(layer_present)
+            weights.append(layer_weights)
         return x, tuple(present), weights
 
 
-def projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
-    """Return the projections between words and layers of other widths."""
+def build_projections(config: ConvS2SConfig) -> tuple[nn.Module, nn.Module]:
+    """Return the projections from word width to hidden width and back."""
     hidden = config.hidden_width or config.width
     if hidden == config.width:
         return nn.Identity(), nn.Identity()

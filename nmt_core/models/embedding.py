@@ -1,8 +1,8 @@
-"""Words and positions as vectors, and vectors as words.
+"""Embeddings of words and positions, and the output layer.
 
 The default follows Vaswani et al. 2017, sections 3.4 and 3.5: rows drawn from N(0, 1 / D), scaled
-by sqrt(D), plus sinusoids. Large rows matter: with rows of Xavier's size, positions drown the words
-at first and training starts slowly.
+by sqrt(D), plus sinusoids. With the smaller rows of Xavier initialisation, positions dominate words
+and training starts slowly.
 """
 
 import math
@@ -19,34 +19,34 @@ from nmt_core.models.settings import PositionedConfig, Seq2SeqConfig
 from nmt_core.text.vocabulary import PAD
 
 
-def embedding_table(size: int, width: int) -> nn.Embedding:
-    """Return a table of rows drawn from N(0, 1 / D), with a zero row for padding."""
+def build_embedding(size: int, width: int) -> nn.Embedding:
+    """Return an embedding with rows drawn from N(0, 1 / D), and a zero row for padding."""
     table = nn.Embedding(size, width)
     nn.init.normal_(table.weight, std=width**-0.5)
     nn.init.zeros_(table.weight[PAD])
     return table
 
 
-def pretrained_table(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedding:
-    """Return a table of given rows; ``frozen`` rows get no gradient."""
+def build_pretrained_embedding(weight: Float[Tensor, "V D"], *, frozen: bool) -> nn.Embedding:
+    """Return an embedding with these weights, copied; ``frozen`` weights are not trained."""
     return nn.Embedding.from_pretrained(weight.clone(), freeze=frozen)
 
 
-def word_table(
+def build_word_embedding(
     config: Seq2SeqConfig, size: int, pretrained: Pretrained | None, side: str
 ) -> nn.Embedding:
-    """Return the vectors of one language's words, to start from.
+    """Return the word embedding of a side, pretrained if there are pretrained vectors.
 
     Raises:
-        ValueError: if the pretrained vectors are of another shape, or would be tied.
+        ValueError: if pretrained vectors have another shape, or would be tied.
     """
     if pretrained is None:
-        return embedding_table(size, config.width)
+        return build_embedding(size, config.width)
     table = pretrained[side]
     if table.weight.shape != (size, config.width):
         raise ValueError(
             f"the {side} vectors are {table.num_embeddings} x {table.embedding_dim}, but the model "
-            f"needs {size} x {config.width}; set width to the vectors' dimensions"
+            f"needs {size} x {config.width}; set width to the dimensions of the vectors"
         )
     if config.tie != "none":
         raise ValueError("pretrained vectors cannot be tied; set tie to 'none'")
@@ -54,7 +54,7 @@ def word_table(
 
 
 class OutputLayer(Dense):
-    """Features to logits; has no bias if it shares the embedding's weights."""
+    """Compute logits from features; without bias if the weights are tied to an embedding."""
 
     def __init__(self, config: Seq2SeqConfig, words: int) -> None:
         super().__init__(config.width, words, bias=config.tie == "none")
@@ -63,7 +63,7 @@ class OutputLayer(Dense):
     def forward(
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
-        """Return the logits of all tokens, or of the given ones alone."""
+        """Return the logits of all tokens, or only of ``tokens``."""
         if tokens is None:
             return super().forward(hidden)
         bias = None if self.bias is None else self.bias[tokens]
@@ -73,10 +73,10 @@ class OutputLayer(Dense):
 def tie(
     config: Seq2SeqConfig, source: nn.Embedding, target: nn.Embedding, output: OutputLayer
 ) -> None:
-    """Let the tables and the output share their weights as configured.
+    """Tie the weights of the embeddings and the output layer as configured.
 
     Raises:
-        ValueError: if ``tie="all"`` meets vocabularies of two sizes.
+        ValueError: if ``tie="all"`` and the vocabularies differ in size.
     """
     if config.tie == "none":
         return
@@ -84,9 +84,8 @@ def tie(
     if config.tie == "all":
         if source.num_embeddings != target.num_embeddings:
             raise ValueError(
-                f"tie 'all' needs one vocabulary for both languages, got "
-                f"{source.num_embeddings} source and {target.num_embeddings} target tokens; use a "
-                f"joint vocabulary or tie 'output'"
+                f"tie 'all' requires a joint vocabulary, got {source.num_embeddings} source and "
+                f"{target.num_embeddings} target tokens; use a joint vocabulary or tie 'output'"
             )
         source.weight = target.weight
 
@@ -103,10 +102,10 @@ def sinusoids(positions: int, width: int) -> Float[Tensor, "positions width"]:
 
 
 class Positions(nn.Module):
-    """Adds sinusoids to words, for sentences of any length, or a trained vector per position.
+    """Add sinusoids to words, for sentences of any length, or a trained vector per position.
 
-    Learned positions past the last share its vector. Of sinusoids, a trained scale multiplies them,
-    1 at first (gamma in van der Goten 2018).
+    Learned positions beyond the last share its vector. Sinusoids can have a trained scale, which
+    starts at 1 (gamma in van der Goten 2018).
     """
 
     table: Tensor | nn.Embedding
@@ -116,7 +115,7 @@ class Positions(nn.Module):
         trained = config.position_scale == "trained"
         self.scale = nn.Parameter(torch.ones(())) if trained else None
         if config.positions == "learned":
-            self.table = embedding_table(config.max_positions, config.width)
+            self.table = build_embedding(config.max_positions, config.width)
         else:
             self.register_buffer("table", sinusoids(256, config.width), persistent=False)
 
@@ -127,14 +126,14 @@ class Positions(nn.Module):
             position = torch.arange(first, end, device=words.device)
             return words + self.table(position.clamp(max=self.table.num_embeddings - 1))
         if end > len(self.table):
-            with torch.inference_mode(False):  # training reads them, too
+            with torch.inference_mode(False):  # training reads the table, too
                 self.table = sinusoids(2 * end, words.size(2)).to(self.table)
         signal = self.table[first:end]
         return words + (signal if self.scale is None else self.scale * signal)
 
 
 class Embedding(nn.Module):
-    """Words of one language, whose vectors are scaled, at their positions."""
+    """Word embeddings of one language, scaled, plus their positions."""
 
     def __init__(self, config: PositionedConfig, table: nn.Embedding, *, scale: float) -> None:
         super().__init__()

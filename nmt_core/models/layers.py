@@ -1,13 +1,13 @@
-"""Dense layers that search fast, and dropout from random bytes.
+"""Dense layers that are fast in a search, and dropout from random bytes.
 
-A search multiplies few rows at a time by all weights of the decoder, and so mostly waits for them
-from memory. Inputs by outputs, they are read in order; outputs by inputs, as torch keeps them, that
-takes up to twice as long; and some processors multiply the rows of a single beam by large ones much
-faster once oneDNN has laid them out (docs/performance.md).
+A search multiplies few rows at a time by all weights of the decoder, so memory bandwidth limits it.
+Weights stored as inputs by outputs are read in order, up to twice as fast as torch's outputs by
+inputs. Some processors multiply the rows of a single beam much faster by large weights that oneDNN
+has packed (docs/performance.md).
 
-Dropout (Srivastava et al. 2014) cuts eight decisions from one 64-bit draw. The probability is
-rounded to 1/256, though never to 0 or 1, and the survivors are scaled by what was really kept,
-which leaves the mean exact. On a CPU this costs a fifth of a draw per element.
+Dropout (Srivastava et al. 2014) takes eight decisions from one 64-bit draw. The probability is
+rounded to a multiple of 1/256 between 1/256 and 255/256, and the scale uses the rounded value, so
+the expectation is exact. On a CPU this costs a fifth of a draw per element.
 """
 
 from collections.abc import Callable
@@ -23,20 +23,20 @@ from typing_extensions import override
 T = TypeVar("T")
 
 
-FEW_ROWS, LARGE = range(3, 17), 2**18
-"""Rows and weights that oneDNN multiplies faster than BLAS does."""
+PACKED_ROWS, MIN_PACKED_WEIGHTS = range(3, 17), 2**18
+"""Numbers of rows, and minimum number of weights, for which oneDNN is faster than BLAS."""
 
 
-# What torch's compiler calls: there is no other way to oneDNN's products of packed weights.
-PACK = torch.ops.mkldnn._reorder_linear_weight  # noqa: SLF001
+# Private functions of torch's compiler, the only access to oneDNN's packed weights.
+PACK_WEIGHT = torch.ops.mkldnn._reorder_linear_weight  # noqa: SLF001
 MULTIPLY_PACKED = torch.ops.mkldnn._linear_pointwise  # noqa: SLF001
 
 
-class Derived(nn.Module, Generic[T]):
-    """Values computed from weights, kept until one of them is replaced, written to or trained.
+class CachedValue(nn.Module, Generic[T]):
+    """A value computed from weights, cached until a weight is replaced, written to or trained.
 
-    Autograd counts what is written to a tensor, but not what a fused optimizer writes; so all is
-    forgotten, too, when the model that holds this begins to learn or to predict.
+    Autograd counts writes to a tensor, except those of fused optimizers. So the cache is also
+    cleared when its model switches between training and evaluation mode.
     """
 
     def __init__(self, compute: Callable[..., T]) -> None:
@@ -44,10 +44,10 @@ class Derived(nn.Module, Generic[T]):
         self._compute = compute
         self._kept: tuple[list[int], T] | None = None
 
-    def of(self, *weights: Tensor) -> T:
+    def get(self, *weights: Tensor) -> T:
         """Return the value for these weights."""
         state = [number for weight in weights for number in (weight.data_ptr(), weight._version)]  # noqa: SLF001
-        cached = self._kept  # read once, for other threads may replace it
+        cached = self._kept  # read once, because other threads may replace it
         if cached is None or cached[0] != state:
             with torch.no_grad():
                 cached = self._kept = state, self._compute(*weights)
@@ -58,51 +58,51 @@ class Derived(nn.Module, Generic[T]):
         self._kept = None
         return super().train(mode)
 
-    def __deepcopy__(self, _: object) -> "Derived[T]":
-        """Return the same for a copy of the weights."""
-        return Derived(self._compute)
+    def __deepcopy__(self, _: object) -> "CachedValue[T]":
+        """Return an empty cache, because a copied model has other weights."""
+        return CachedValue(self._compute)
 
 
 def is_search(module: nn.Module) -> bool:
-    """Tell whether a module only predicts, without gradients."""
+    """Return whether a module is in evaluation mode and gradients are off."""
     return not (module.training or torch.is_grad_enabled())
 
 
 Product = Callable[[Tensor, Tensor | None], Tensor]
-"""The product of some rows by weights that do not change, with a bias added."""
+"""Multiplies rows by fixed weights and adds a bias: ``product(x, bias)``."""
 
 
 def build_product(weight: Float[Tensor, "O I"]) -> Product:
-    """Return the product by these weights, laid out to be read in order."""
-    packable = weight.dtype == torch.float32 and weight.numel() >= LARGE
+    """Return the product by these weights, copied into the fastest memory layout."""
+    packable = weight.dtype == torch.float32 and weight.numel() >= MIN_PACKED_WEIGHTS
     packed = None
     if packable and weight.device.type == "cpu" and torch.backends.mkldnn.enabled:
-        packed = PACK(weight.detach(), FEW_ROWS[-1])
+        packed = PACK_WEIGHT(weight.detach(), PACKED_ROWS[-1])
     return partial(_multiply, weight.t().contiguous().t(), packed)
 
 
 def _multiply(
     weight: Tensor, packed: Tensor | None, x: Float[Tensor, "*N I"], bias: Tensor | None
 ) -> Float[Tensor, "*N O"]:
-    few = packed is not None and x.numel() // x.size(-1) in FEW_ROWS
-    if few and not torch.is_autocast_enabled("cpu"):
+    use_packed = packed is not None and x.numel() // x.size(-1) in PACKED_ROWS
+    if use_packed and not torch.is_autocast_enabled("cpu"):
         product: Tensor = MULTIPLY_PACKED(x, packed, bias, "none", [], "")
         return product
     return F.linear(x, weight, bias)
 
 
 class Dense(nn.Linear):
-    """A dense layer that searches fast; it is trained as any other."""
+    """A ``torch.nn.Linear`` that is faster in a search."""
 
     def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
         super().__init__(inputs, outputs, bias=bias)
-        self._product = Derived(build_product)
+        self._product = CachedValue(build_product)
 
     @override
     def forward(self, x: Float[Tensor, "*N I"]) -> Float[Tensor, "*N O"]:
-        """Return the product, with the bias added."""
+        """Return ``x @ weight.T + bias``."""
         if is_search(self):
-            return self._product.of(self.weight)(x, self.bias)
+            return self._product.get(self.weight)(x, self.bias)
         return F.linear(x, self.weight, self.bias)
 
 
@@ -118,12 +118,12 @@ def dropout(
     variational: bool = False,
     whole_batch: bool = False,
 ) -> Tensor:
-    """Return ``x`` with elements dropped and the others scaled up.
+    """Return ``x`` with some elements set to 0 and the others scaled up.
 
     Args:
         x: any tensor; if ``variational`` or ``whole_batch``, (B, T, D).
-        probability: of an element being dropped.
-        training: nothing is dropped otherwise.
+        probability: probability of dropping an element.
+        training: return ``x`` unchanged if this is false.
         variational: draw one mask per sentence for all positions (Gal and Ghahramani 2016), not
             one per position.
         whole_batch: draw one mask for all positions of all sentences (van der Goten 2018).
@@ -146,7 +146,7 @@ def _keep(shape: tuple[int, ...], level: int, device: torch.device) -> Tensor:
 
 
 class Dropout(nn.Module):
-    """Applies ``dropout`` in training, with the same settings each time."""
+    """Apply ``dropout`` with fixed settings in training mode."""
 
     def __init__(
         self, probability: float, *, variational: bool = False, whole_batch: bool = False
@@ -156,7 +156,7 @@ class Dropout(nn.Module):
         self.variational, self.whole_batch = variational, whole_batch
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return ``x`` with elements dropped."""
+        """Return ``x`` after dropout."""
         return dropout(
             x,
             self.probability,

@@ -1,6 +1,6 @@
-"""Recurrent layers: over all positions at once, or step by step with something fed in.
+"""Recurrent layers: over all positions at once, or step by step with input feeding.
 
-Dimension letters as in ``seq2seq.py``, and C features of a layer's state.
+Dimension letters as in ``seq2seq.py``, plus C for the features of a layer's state.
 """
 
 import torch
@@ -12,18 +12,18 @@ from nmt_core.models.layers import Dense
 from nmt_core.models.settings import CellKind
 
 CellState = tuple[Tensor, ...]
-"""State of a layer, (R, C) each: its hidden features, and the cell of an LSTM."""
+"""State of a layer, (R, C) each: its hidden features, then the cell state of an LSTM."""
 
 TORCH_LAYERS: dict[CellKind, type[nn.LSTM | nn.GRU | nn.RNN]] = {
     "lstm": nn.LSTM,
     "gru": nn.GRU,
     "tanh": nn.RNN,
 }
-"""Torch's layers over all positions."""
-STATE_PARTS: dict[CellKind, int] = {"lstm": 2, "gru": 1, "tanh": 1}
+"""PyTorch's layers over all positions."""
+STATE_TENSORS: dict[CellKind, int] = {"lstm": 2, "gru": 1, "tanh": 1}
 GATES: dict[CellKind, int] = {"lstm": 4, "gru": 3, "tanh": 1}
 FORGET = 1
-"""The forget gate's place among those of an LSTM: input, forget, cell, output."""
+"""Index of the forget gate in an LSTM's gates: input, forget, cell, output."""
 
 
 def advance(
@@ -32,7 +32,7 @@ def advance(
     recurrent: Float[Tensor, "R gates"],
     state: CellState,
 ) -> CellState:
-    """Return the state after one position, from the sums that go into its gates.
+    """Return the state after one position, from the gate inputs of ``x`` and of the last state.
 
     A GRU applies the reset gate after the recurrent product, as in cuDNN.
     """
@@ -53,17 +53,17 @@ def advance(
 def read_cells(
     cells: nn.RNNBase, x: Float[Tensor, "R T I"], state: CellState
 ) -> tuple[Float[Tensor, "R T C"], CellState]:
-    """Read the next positions of every row by a torch layer of one direction."""
+    """Return the outputs of a unidirectional torch layer, and its state after the last position."""
     start = [part[None] for part in state]
     outputs, last = cells(x, tuple(start) if len(start) > 1 else start[0])
     return outputs.to(x.dtype), tuple(part[0] for part in _parts(last))
 
 
 class RecurrentLayer(nn.Module):
-    """A layer of LSTM (Hochreiter and Schmidhuber 1997; Gers et al. 2000) or other cells.
+    """A recurrent layer with LSTM, GRU or plain tanh cells.
 
-    They are GRU (Cho et al. 2014), and ``tanh`` (Elman 1990), in which h = tanh(W x + U h + b).
-    Two directions share the features that go out evenly.
+    LSTM: Hochreiter and Schmidhuber 1997, Gers et al. 2000; GRU: Cho et al. 2014; ``tanh``: Elman
+    1990, h = tanh(W x + U h + b). In a bidirectional layer, each direction has width / 2 features.
     """
 
     def __init__(
@@ -79,16 +79,13 @@ class RecurrentLayer(nn.Module):
     def forward(
         self, x: Float[Tensor, "R T I"], state: CellState
     ) -> tuple[Float[Tensor, "R T C"], CellState]:
-        """Read the next positions of every row, in one direction."""
+        """Return the outputs at the next positions, and the new state; unidirectional only."""
         return read_cells(self.cells, x, state)
 
     def read(
         self, x: Float[Tensor, "B S I"], lengths: Int[Tensor, " B"]
     ) -> tuple[Float[Tensor, "B S C"], CellState]:
-        """Read whole sequences of these lengths, from each direction that there is.
-
-        Return zeros at padding, and the state at the end of every sequence.
-        """
+        """Return the outputs of whole sequences, zeros at padding, and their last states."""
         sequences = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.cells(sequences)
         padded, _ = pad_packed_sequence(outputs, batch_first=True, total_length=x.size(1))
@@ -97,15 +94,15 @@ class RecurrentLayer(nn.Module):
 
 
 def _parts(last: Tensor | CellState) -> CellState:
-    """Return torch's state as a tuple, which it is for an LSTM alone."""
+    """Return torch's state as a tuple; only an LSTM's state already is a tuple."""
     return last if isinstance(last, tuple) else (last,)
 
 
 class RecurrentStep(nn.Module):
-    """One position of a layer like ``RecurrentLayer``, with input feeding.
+    """One step of a layer like ``RecurrentLayer``, with input feeding.
 
-    What does not wait for the step before is computed for all positions at once, by
-    ``prepare``; ``fed`` features are only known when the step is made.
+    ``prepare`` computes for all positions at once what does not depend on the previous step. The
+    ``fed`` features become available only at the step.
     """
 
     def __init__(self, cell: CellKind, inputs: int, fed: int, width: int) -> None:
@@ -120,7 +117,7 @@ class RecurrentStep(nn.Module):
                 initialize(weight, cell, recurrent=recurrent)
 
     def prepare(self, x: Float[Tensor, "R T I"]) -> Float[Tensor, "R T gates"]:
-        """Return the input's part of every position's gates."""
+        """Return the part of the gate inputs that depends on ``x``, at every position."""
         return self.input(x)
 
     def forward(
@@ -129,16 +126,16 @@ class RecurrentStep(nn.Module):
         fed: Float[Tensor, "R F"] | None,
         state: CellState,
     ) -> CellState:
-        """Return the state after one position; its first part goes out."""
+        """Return the state after one position; its first tensor is the output."""
         if self.feed is not None:
             prepared = prepared + self.feed(fed)
         return advance(self.cell, prepared, self.recurrent(state[0]), state)
 
 
 def initialize(weight: Tensor, cell: CellKind, *, recurrent: bool) -> None:
-    """Draw recurrent matrices orthogonal and others by Glorot's rule, gate by gate; zero biases.
+    """Initialise each gate: recurrent weights orthogonal, others by Glorot's rule, biases 0.
 
-    The forget gate begins open (Jozefowicz et al. 2015): of its biases, the input's is 1.
+    The forget gate's input bias is 1, so that the gate starts open (Jozefowicz et al. 2015).
     """
     gates = weight.detach().chunk(GATES[cell])
     for gate in gates:

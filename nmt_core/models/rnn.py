@@ -1,12 +1,13 @@
 """The recurrent encoder-decoder, with and without attention.
 
-Without, the decoder knows the source by the encoder's last state alone (Sutskever et al. 2014).
-With ``attention: additive`` the state before a step decides where it looks, and what it sees goes
-into the step (Bahdanau et al. 2015). With the others the state after a step decides, and the
-attentional vector ``tanh(W [context; state])`` goes out, and with ``input_feeding`` into the next
-step too (Luong et al. 2015).
+Without attention, the decoder starts from the encoder's last state and sees nothing else of the
+source (Sutskever et al. 2014). ``attention: additive`` attends from the state before a step, and
+the context is an input of the step (Bahdanau et al. 2015). The other kinds attend from the state
+after a step. The attentional vector ``tanh(W [context; state])`` is the output and, with
+``input_feeding``, also an input of the next step (Luong et al. 2015).
 
-Dimension letters as in ``seq2seq.py``, and C features of a layer's state, Q queries.
+Dimension letters as in ``seq2seq.py``, plus C for the features of a layer's state and Q for
+queries.
 """
 
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from nmt_core.models.attention import masked_softmax
-from nmt_core.models.embedding import OutputLayer, tie, word_table
+from nmt_core.models.embedding import OutputLayer, build_word_embedding, tie
 from nmt_core.models.layers import Dense, Dropout
 from nmt_core.models.recurrence import (
-    STATE_PARTS,
+    STATE_TENSORS,
     CellState,
     RecurrentLayer,
     RecurrentStep,
@@ -32,9 +33,9 @@ from nmt_core.models.settings import AttentionKind, RnnConfig
 
 @dataclass(frozen=True)
 class RnnMemory(Memory):
-    """The encoded source; without attention, only its first states are used."""
+    """The encoded source; without attention, only ``first`` is used."""
 
-    first: tuple[CellState, ...]  # per decoder layer
+    first: tuple[CellState, ...]  # initial state of each decoder layer
     keys: Tensor  # (B, S, C)
     values: Tensor  # (B, S, C)
     blocked: Tensor  # (B, 1, S), True at padding
@@ -42,26 +43,25 @@ class RnnMemory(Memory):
 
 @dataclass(frozen=True)
 class RnnState(State):
-    """The decoder's state after the target so far."""
+    """The decoder's state after the previous target tokens."""
 
     layers: tuple[CellState, ...]  # per decoder layer
     vector: Tensor  # (R, C), the last attentional vector; zeros at the start
 
 
 Decoded = tuple[Tensor, Tensor | None, RnnState]
-"""Vectors to predict from (R, T, C), attention weights (R, T, S) if there are any, and the state
-after them."""
+"""Output vectors (R, T, C), attention weights (R, T, S) or None, and the new state."""
 
 
 class Encoder(nn.Module):
-    """Layers that read the source."""
+    """Recurrent layers over the source."""
 
     def __init__(self, config: RnnConfig) -> None:
         super().__init__()
-        both = config.direction == "bidirectional"
+        bidirectional = config.direction == "bidirectional"
         self.layers = nn.ModuleList(
-            RecurrentLayer(config.cell, inputs, config.hidden_width, bidirectional=both)
-            for inputs in layer_inputs(config, config.encoder_layers)
+            RecurrentLayer(config.cell, inputs, config.hidden_width, bidirectional=bidirectional)
+            for inputs in list_input_widths(config, config.encoder_layers)
         )
         self.reversed = config.direction == "reversed"
         self.drop = Dropout(config.dropout)
@@ -71,15 +71,14 @@ class Encoder(nn.Module):
     ) -> tuple[Float[Tensor, "B S C"], list[CellState]]:
         """Return the last layer's features at every word, and every layer's last state.
 
-        Padding stands at the end. A sentence of padding alone is read as if it had one word.
+        Padding must be at the end. A sentence with only padding is read as one word.
         """
         lengths = (~padding).sum(dim=1).clamp(min=1)
         x = reverse_sequences(words, lengths) if self.reversed else words
         ends = []
         for number, layer in enumerate(cast("list[RecurrentLayer]", list(self.layers))):
-            below = self.drop(x)
-            above, end = layer.read(below, lengths)
-            x = x + above if number else above
+            outputs, end = layer.read(self.drop(x), lengths)
+            x = x + outputs if number else outputs
             ends.append(end)
         return reverse_sequences(x, lengths) if self.reversed else x, ends
 
@@ -87,7 +86,7 @@ class Encoder(nn.Module):
 def reverse_sequences(
     x: Float[Tensor, "B S D"], lengths: Int[Tensor, " B"]
 ) -> Float[Tensor, "B S D"]:
-    """Return sequences in reverse; padding stays in its place."""
+    """Return the sequences in reverse order, with padding still at the end."""
     position = torch.arange(x.size(1), device=x.device)
     mirrored = lengths[:, None] - 1 - position
     order = mirrored.where(mirrored >= 0, position)
@@ -95,27 +94,27 @@ def reverse_sequences(
 
 
 class _Bridge(nn.Module):
-    """Makes a decoder layer's first state of an encoder layer's last."""
+    """Compute the initial state of a decoder layer from the last state of an encoder layer."""
 
     def __init__(self, config: RnnConfig) -> None:
         super().__init__()
         self.parts = nn.ModuleList(
             nn.Sequential(build_linear(config.hidden_width, config.hidden_width), nn.Tanh())
-            for _ in range(STATE_PARTS[config.cell] if config.bridge == "projection" else 0)
+            for _ in range(STATE_TENSORS[config.cell] if config.bridge == "projection" else 0)
         )
 
     def forward(self, last: CellState) -> CellState:
-        """Return the state to begin from."""
+        """Return the initial state."""
         if not self.parts:
             return last
         return tuple(project(part) for project, part in zip(self.parts, last, strict=True))
 
 
 class Attention(nn.Module):
-    """One look at the source, and the attentional vector (Luong et al. 2015, section 3.1).
+    """Attention to the source, and the attentional vector (Luong et al. 2015, section 3.1).
 
-    ``additive`` scores as ``concat`` does (Bahdanau et al. 2015, appendix A.1.2), but the decoder
-    asks before its step.
+    ``additive`` has the same scores as ``concat`` (Bahdanau et al. 2015, appendix A.1.2), but the
+    decoder attends before its step.
     """
 
     def __init__(self, kind: AttentionKind, width: int, *, scaled: bool = False) -> None:
@@ -130,7 +129,7 @@ class Attention(nn.Module):
     def forward(
         self, queries: Float[Tensor, "R Q C"], memory: RnnMemory
     ) -> tuple[Float[Tensor, "R Q C"], Float[Tensor, "R Q S"]]:
-        """Return the context of every query, and its weights; all zeros where all is padding."""
+        """Return the context and weights of every query; zeros if a source is only padding."""
         keys, values = memory.keys, memory.values
         rows, positions, _ = queries.shape
         # rows of one sentence share its keys: (B * K, Q, C) to (B, K * Q, C)
@@ -141,7 +140,7 @@ class Attention(nn.Module):
     def vector(
         self, context: Float[Tensor, "*N C"], features: Float[Tensor, "*N C"]
     ) -> Float[Tensor, "*N C"]:
-        """Return the attentional vector, of the context and the decoder's output."""
+        """Return the attentional vector of the context and the decoder's output."""
         return self.combine(torch.cat([context, features], dim=-1)).tanh()
 
     def _scores(self, query: Tensor, keys: Tensor) -> Float[Tensor, "B Q S"]:
@@ -151,15 +150,15 @@ class Attention(nn.Module):
         return self.score((query[:, :, None] + keys[:, None]).tanh()).squeeze(3)
 
 
-class _WholeDecoder(nn.Module):
-    """Reads all positions at once, layer by layer, then looks at the source from all of them."""
+class _ParallelDecoder(nn.Module):
+    """Decode all positions at once, layer by layer, then attend from all of them."""
 
     def __init__(self, config: RnnConfig, attention: Attention | None) -> None:
         super().__init__()
         self.attention = attention
         self.layers = nn.ModuleList(
             RecurrentLayer(config.cell, inputs, config.hidden_width)
-            for inputs in layer_inputs(config, config.decoder_layers)
+            for inputs in list_input_widths(config, config.decoder_layers)
         )
         self.drop = Dropout(config.dropout)
 
@@ -167,9 +166,8 @@ class _WholeDecoder(nn.Module):
         """Read the next words of every row."""
         x, layers = words, []
         for number, (layer, before) in enumerate(zip(self.layers, state.layers, strict=True)):
-            below = self.drop(x)
-            above, after = layer(below, before)
-            x = x + above if number else above
+            outputs, after = layer(self.drop(x), before)
+            x = x + outputs if number else outputs
             layers.append(after)
         if self.attention is None:
             return x, None, RnnState(tuple(layers), state.vector)
@@ -178,19 +176,19 @@ class _WholeDecoder(nn.Module):
         return vectors, weights, RnnState(tuple(layers), vectors[:, -1])
 
 
-class _SteppedDecoder(nn.Module):
-    """Decodes position by position, since each needs the attention of the one before."""
+class _StepwiseDecoder(nn.Module):
+    """Decode position by position, because each position needs the previous attention."""
 
     def __init__(self, config: RnnConfig, attention: Attention) -> None:
         super().__init__()
         self.attention = attention
-        self.looks_before = config.attention == "additive"
+        self.attends_first = config.attention == "additive"
         self.input_feeding = config.input_feeding
         width = config.hidden_width
-        fed = width * (self.looks_before + self.input_feeding)
+        fed = width * (self.attends_first + self.input_feeding)
         self.layers = nn.ModuleList(
             RecurrentStep(config.cell, inputs, 0 if number else fed, width)
-            for number, inputs in enumerate(layer_inputs(config, config.decoder_layers))
+            for number, inputs in enumerate(list_input_widths(config, config.decoder_layers))
         )
         self.drop = Dropout(config.dropout)
 
@@ -209,11 +207,11 @@ class _SteppedDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "R 1 S"], RnnState]:
         """Read one position; return its attention weights and the state after it."""
         fed = [state.vector] if self.input_feeding else []
-        if self.looks_before:
+        if self.attends_first:
             context, weights = self.attention(state.layers[-1][0][:, None], memory)
             fed.append(context[:, 0])
         x, layers = self._advance(prepared, torch.cat(fed, dim=1), state.layers)
-        if not self.looks_before:
+        if not self.attends_first:
             context, weights = self.attention(x[:, None], memory)
         return weights, RnnState(layers, self.attention.vector(context[:, 0], x))
 
@@ -221,12 +219,11 @@ class _SteppedDecoder(nn.Module):
         self, prepared: Tensor, fed: Tensor, before: tuple[CellState, ...]
     ) -> tuple[Float[Tensor, "R C"], tuple[CellState, ...]]:
         """Return the last layer's features, and the state of every layer."""
-        first, *others = self._layers()
+        first, *upper_layers = self._layers()
         after = [first(prepared, fed, before[0])]
         x = after[0][0]
-        for layer, state in zip(others, before[1:], strict=True):
-            below = self.drop(x)
-            after.append(layer(layer.prepare(below), None, state))
+        for layer, state in zip(upper_layers, before[1:], strict=True):
+            after.append(layer(layer.prepare(self.drop(x)), None, state))
             x = x + after[-1][0]
         return x, tuple(after)
 
@@ -238,7 +235,7 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
     """Sequence to sequence with recurrent layers.
 
     Raises:
-        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+        ValueError: if ``tie`` does not allow vocabularies of different sizes or pretrained vectors.
     """
 
     def __init__(
@@ -250,8 +247,8 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         pretrained: Pretrained | None = None,
     ) -> None:
         super().__init__()
-        self.source_embedding = word_table(config, source_size, pretrained, "source")
-        self.target_embedding = word_table(config, target_size, pretrained, "target")
+        self.source_embedding = build_word_embedding(config, source_size, pretrained, "source")
+        self.target_embedding = build_word_embedding(config, target_size, pretrained, "target")
         self.scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
         self.encoder = Encoder(config)
@@ -264,11 +261,11 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
 
     @override
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> RnnMemory:
-        source, source_padding = self.begin_source(source, source_padding)
+        source, source_padding = self.prepend_source_start(source, source_padding)
         words = self.source_embedding(source) * self.scale
         values, ends = self.encoder(words, source_padding)
         ends += ends[-1:] * (len(self.bridges) - len(ends))
-        # in bfloat16, a state would forget within a sentence
+        # in bfloat16, small updates of a state would be lost
         first = tuple(
             tuple(part.to(words.dtype) for part in bridge(end))
             for bridge, end in zip(self.bridges, ends, strict=False)
@@ -298,31 +295,31 @@ class Rnn(Seq2Seq[RnnMemory, RnnState]):
         self, tokens: Int[Tensor, "B T"], memory: RnnMemory
     ) -> Float[Tensor, "B T S"] | None:
         _, weights, _ = self._read(tokens, memory, self.start(memory))
-        return None if weights is None else self.leave_source_start(weights)
+        return None if weights is None else self.drop_source_start(weights)
 
     def _read(self, tokens: Tensor, memory: RnnMemory, state: RnnState) -> Decoded:
         return self.decoder(self.target_embedding(tokens) * self.scale, memory, state)
 
 
-def build_decoder(config: RnnConfig) -> _WholeDecoder | _SteppedDecoder:
-    """Return the fastest decoder of the configured shape."""
+def build_decoder(config: RnnConfig) -> _ParallelDecoder | _StepwiseDecoder:
+    """Return the parallel decoder if the settings allow it, otherwise the stepwise decoder."""
     if config.attention == "none":
-        return _WholeDecoder(config, None)
+        return _ParallelDecoder(config, None)
     attention = Attention(
         config.attention, config.hidden_width, scaled=config.trained_attention_scale
     )
     if config.attention == "additive" or config.input_feeding:
-        return _SteppedDecoder(config, attention)
-    return _WholeDecoder(config, attention)
+        return _StepwiseDecoder(config, attention)
+    return _ParallelDecoder(config, attention)
 
 
-def layer_inputs(config: RnnConfig, layers: int) -> list[int]:
-    """Return the input features of each layer."""
+def list_input_widths(config: RnnConfig, layers: int) -> list[int]:
+    """Return the number of input features of each layer."""
     return [config.width, *[config.hidden_width] * (layers - 1)]
 
 
 def build_linear(inputs: int, outputs: int, *, bias: bool = True) -> nn.Linear:
-    """Return a dense layer, initialised by Glorot's rule."""
+    """Return a dense layer, initialised by Glorot's rule, with zero bias."""
     layer = Dense(inputs, outputs, bias=bias)
     nn.init.xavier_uniform_(layer.weight)
     if bias:

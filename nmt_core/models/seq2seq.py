@@ -1,7 +1,7 @@
-"""The contract every architecture fulfils, so that one search and one trainer serve them all.
+"""The interface of all architectures, which share one search and one trainer.
 
-A model encodes source sentences once into a ``Memory`` and then reads target tokens, one or
-many at a time, carrying a ``State``. Teacher forcing and one-token steps are the same call.
+A model encodes source sentences once into a ``Memory``. Then it reads one or more target tokens at
+a time and carries a ``State``. Teacher forcing and one-token steps are the same call.
 
 Dimension letters, used across ``nmt_core``:
     B sentences     S source length    T target length    V target vocabulary
@@ -24,24 +24,24 @@ from torch import Tensor, nn
 from nmt_core.text.vocabulary import BOS
 
 Pretrained = Mapping[str, nn.Embedding]
-"""The vectors of the words of each side, that a model starts from."""
+"""The pretrained word embedding of each side, "source" and "target"."""
 
 MemoryT = TypeVar("MemoryT", bound="Memory")
 StateT = TypeVar("StateT", bound="State")
 
 
 class Rows:
-    """Named tensors that all have their rows on axis 0; frozen, never written in place.
+    """Named tensors with their rows on axis 0, never written in place.
 
     Subclasses are frozen dataclasses of tensors, nested tuples of tensors, and plain numbers.
     """
 
     def select(self: "RowsT", rows: Int[Tensor, " N"]) -> "RowsT":
-        """Return the given rows; they may repeat, move or be left out."""
+        """Return some rows in any order; rows may repeat or be left out."""
         return self.map(lambda tensor: tensor.index_select(0, rows))
 
     def map(self: "RowsT", change: Callable[[Tensor], Tensor]) -> "RowsT":
-        """Return the same with every tensor changed, in the order of ``tensors``."""
+        """Return a copy with ``change`` applied to every tensor, in the order of ``tensors``."""
         assert is_dataclass(self)
         return replace(self, **{f.name: _map(getattr(self, f.name), change) for f in fields(self)})
 
@@ -55,25 +55,25 @@ RowsT = TypeVar("RowsT", bound=Rows)
 
 
 class Memory(Rows):
-    """The encoded source of a sentence. All its hypotheses share it, uncopied."""
+    """The encoded source, one row per sentence, shared by the sentence's hypotheses."""
 
 
 class State(Rows):
-    """The state of a hypothesis: the decoder's memory of the target so far."""
+    """The decoder's memory of the previous target tokens, one row per hypothesis."""
 
-    def follow(self: "StateT", parents: Int[Tensor, "B M"]) -> "StateT":
-        """Return the M hypotheses of every sentence that go on from the given ones of now, K."""
+    def reorder(self: "StateT", parents: Int[Tensor, "B M"]) -> "StateT":
+        """Return M hypotheses per sentence, each with the state of one of the K ``parents``."""
         rows = torch.arange(len(parents), device=parents.device)[:, None]
         return self.select((rows * (count_rows(self) // len(parents)) + parents).flatten())
 
-    def keep(self: "StateT", sentences: Int[Tensor, " N"], hypotheses: int) -> "StateT":
-        """Return the given sentences with all their hypotheses, of which each has as many."""
+    def select_sentences(self: "StateT", sentences: Int[Tensor, " N"], hypotheses: int) -> "StateT":
+        """Return the state of some sentences, each with its ``hypotheses`` rows."""
         rows = torch.arange(hypotheses, device=sentences.device)
         return self.select((sentences[:, None] * hypotheses + rows).flatten())
 
 
 def count_rows(rows: Rows) -> int:
-    """Return how many rows there are; every tensor has them on axis 0."""
+    """Return the number of rows, the size of axis 0."""
     return next(rows.tensors()).size(0)
 
 
@@ -96,10 +96,10 @@ def _map(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
 class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
     """Scores target sequences given source sequences.
 
-    One that finds every token alike, in a module ``even`` that another package offers by an entry
-    point of ``nmt.architectures``, ``even = even:EvenConfig``::
+    Example: a model that gives every token the same logit, in a module ``even``. Another package
+    can offer it by the entry point ``even = even:EvenConfig`` of ``nmt.architectures``::
 
-        class EvenConfig(Seq2SeqConfig):  # among ours, in ``settings.py``, which imports no torch
+        class EvenConfig(Seq2SeqConfig):  # in this package: in ``settings.py``, without torch
             builds: ClassVar = "even:Even"
             architecture: Literal["even"] = "even"
 
@@ -133,65 +133,65 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
     """
 
     source_start: bool = False
-    """Whether the source is read from BOS on, which callers do not give."""
+    """Whether the model prepends BOS to the source; callers pass sources without BOS."""
     output: nn.Module
-    """The layer that computes logits of hidden vectors, unless ``project`` is overridden."""
+    """The layer that computes logits from hidden vectors, unless ``project`` is overridden."""
 
     @abstractmethod
     def encode(self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]) -> MemoryT:
-        """Read the source sentences."""
+        """Return the encoded source sentences."""
 
     @abstractmethod
     def start(self, memory: MemoryT, beam_size: int = 1) -> StateT:
-        """Return the state before the first target token, of ``beam_size`` rows per sentence."""
+        """Return the state before the first target token, ``beam_size`` rows per sentence."""
 
     @abstractmethod
     def decode(
         self, tokens: Int[Tensor, "R T"], memory: MemoryT, state: StateT
     ) -> tuple[Float[Tensor, "R T D"], StateT]:
-        """Read the next target tokens of every row; return hidden vectors, and the new state.
+        """Read the next target tokens of every row; return hidden vectors and the new state.
 
-        ``R`` is a whole multiple of the sentences in ``memory``; see the letters above.
+        ``R`` is a multiple of the number of sentences in ``memory``.
         """
 
     def project(
         self, hidden: Float[Tensor, "*N D"], tokens: Int[Tensor, " M"] | None = None
     ) -> Float[Tensor, "*N V"] | Float[Tensor, "*N M"]:
-        """Return the logits of the next token: of all tokens, or of the given ones alone."""
+        """Return the logits of the next token: of the whole vocabulary, or only of ``tokens``."""
         logits: Tensor = self.output(hidden, tokens)
         return logits
 
     def log_probs(self, hidden: Float[Tensor, "*N D"]) -> Float[Tensor, "*N V"]:
-        """Return the log-probabilities of the next token, in float32 or better."""
+        """Return the log-probabilities of the next token, at least in float32."""
         logits = self.project(hidden)
         precise = torch.promote_types(logits.dtype, torch.float32)
         if precise == logits.dtype and not (torch.is_grad_enabled() or logits is hidden):
-            return torch.log_softmax(logits, dim=-1, out=logits)  # a copy costs a third more
+            return torch.log_softmax(logits, dim=-1, out=logits)  # a third faster than a copy
         return logits.log_softmax(dim=-1, dtype=precise)
 
     @abstractmethod
     def attention(
         self, tokens: Int[Tensor, "B T"], memory: MemoryT
     ) -> Float[Tensor, "B T S"] | None:
-        """Return how much each target position looks at each source position, or None.
+        """Return the attention weights, averaged over heads; None without attention.
 
-        The rows sum to one over the source; several heads are averaged.
+        Each row sums to 1 over the source.
         """
 
-    def begin_source(
+    def prepend_source_start(
         self, source: Int[Tensor, "B S"], padding: Bool[Tensor, "B S"]
     ) -> tuple[Tensor, Tensor]:
-        """Return sentences, with BOS before them if the model reads one, and their padding."""
+        """Return sentences and padding, with BOS prepended if ``source_start`` is true."""
         if not self.source_start:
             return source, padding
         return F.pad(source, (1, 0), value=BOS), F.pad(padding, (1, 0), value=False)
 
-    def leave_source_start(self, weights: Float[Tensor, "*N L"]) -> Float[Tensor, "*N S"]:
-        """Return attention without BOS; its share is spread over the other positions."""
+    def drop_source_start(self, weights: Float[Tensor, "*N L"]) -> Float[Tensor, "*N S"]:
+        """Return attention weights without BOS, normalised again."""
         if not self.source_start:
             return weights
-        rest = weights[..., 1:]
-        return rest / rest.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(rest.dtype).tiny)
+        words = weights[..., 1:]
+        return words / words.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(words.dtype).tiny)
 
     def forward(
         self,
@@ -199,7 +199,7 @@ class Seq2Seq(nn.Module, ABC, Generic[MemoryT, StateT]):
         source_padding: Bool[Tensor, "B S"],
         target_input: Int[Tensor, "B T"],
     ) -> Float[Tensor, "B T V"]:
-        """Return the logits of every next token at once (teacher forcing)."""
+        """Return the logits at every target position (teacher forcing)."""
         memory = self.encode(source, source_padding)
         hidden, _ = self.decode(target_input, memory, self.start(memory))
         return self.project(hidden)

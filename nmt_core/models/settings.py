@@ -1,4 +1,4 @@
-"""The shapes of architectures, as a person sets them; this file imports no torch."""
+"""Settings of the architectures; this file imports no torch."""
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
@@ -18,39 +18,39 @@ CellKind = Literal["lstm", "gru", "tanh"]
 AttentionKind = Literal["none", "dot", "general", "concat", "additive"]
 
 ROTARY_BASE = 10_000
-"""Rotary positions rotate their slowest features by one radian in nearly so many positions."""
+"""Base of rotary positions: the slowest features turn one radian in about this many positions."""
 
 
 class Seq2SeqConfig(Config):
     """Settings of every architecture; see ``nmt_core.models.seq2seq.Seq2Seq``."""
 
     builds: ClassVar[str]
-    """Where the model of such settings is: ``module:class``."""
+    """The model's class, as ``module:class``."""
 
     architecture: str
-    """Which architecture this is."""
+    """Selects the architecture."""
     width: int = Field(256, ge=1, le=65_536)
-    """Features of a word and of what a word is predicted from, D; pretrained vectors must have
-    this many dimensions."""
+    """Model width, D: features of embeddings and of the output layer's input; pretrained vectors
+    must have this many dimensions."""
     dropout: float = Field(0.1, ge=0, le=0.99)
-    """Probability of dropping a feature, where the architecture drops any."""
+    """Dropout probability."""
     tie: Literal["none", "output", "all"] = "all"
-    """Share the target embedding with the output, or with the output and the source embedding."""
+    """Tie the target embedding to the output layer, or to the output layer and the source
+    embedding."""
     source_start: bool = False
-    """Begin the source with the token that the target begins with, beside the end that both have
-    (START in van der Goten 2018)."""
+    """Begin the source with BOS, as the target (START in van der Goten 2018)."""
 
 
 class PositionedConfig(Seq2SeqConfig):
     """Settings of architectures that add positional encodings to words."""
 
     positions: Literal["sinusoidal", "learned", "rotary"] = "sinusoidal"
-    """Positional encoding. ``rotary`` rotates queries and keys (Su et al. 2021); only the
-    Transformer has it."""
+    """Positional encoding. ``rotary`` rotates queries and keys (Su et al. 2021) and requires the
+    Transformer."""
     max_positions: int = Field(1024, ge=1, le=1_000_000)
-    """Learned positions only: how many there are, in tokens."""
+    """Number of learned positions, in tokens."""
     position_scale: Literal["fixed", "trained"] = "fixed"
-    """Whether each language's sinusoids have a trained scale (gamma in van der Goten 2018)."""
+    """Whether the sinusoids of each language have a trained scale (gamma in van der Goten 2018)."""
     variational_dropout: bool = False
     """Draw one dropout mask per sentence for all its positions (Gal and Ghahramani 2016;
     van der Goten 2018); false draws one per position."""
@@ -58,12 +58,14 @@ class PositionedConfig(Seq2SeqConfig):
     @model_validator(mode="after")
     def _check_positions(self) -> "PositionedConfig":
         if self.positions != "sinusoidal" and self.position_scale == "trained":
-            raise ValueError("position_scale 'trained' is for sinusoidal positions; choose 'fixed'")
+            raise ValueError(
+                "position_scale 'trained' requires sinusoidal positions; set it to 'fixed'"
+            )
         return self
 
 
 class TransformerConfig(PositionedConfig):
-    """The shape of a Transformer."""
+    """Settings of a Transformer."""
 
     builds: ClassVar = "nmt_core.models.transformer:Transformer"
 
@@ -71,84 +73,85 @@ class TransformerConfig(PositionedConfig):
     heads: int = Field(4, ge=1, le=1024)
     """Attention heads, H."""
     head_width: int | None = Field(None, ge=1, le=65_536)
-    """Features per head, d; null divides the width evenly over the heads."""
+    """Features per head, d; null is width / heads."""
     encoder_layers: int = Field(3, ge=1, le=1000)
-    """Layers that read the source."""
+    """Number of encoder layers."""
     decoder_layers: int = Field(3, ge=1, le=1000)
-    """Layers that write the target."""
+    """Number of decoder layers."""
     feed_forward_width: int = Field(1024, ge=1, le=1_000_000)
-    """Features inside the dense block of a layer."""
+    """Hidden features of the feed-forward block."""
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Probability of dropping an attention weight."""
+    """Dropout probability of attention weights."""
     embedding_dropout: float | None = Field(None, ge=0, le=0.99)
-    """Probability of dropping a feature of a word at its position; null takes ``dropout``. In
-    van der Goten 2018 none is dropped: 0."""
+    """Dropout probability of embeddings with positions; null is ``dropout``. Van der Goten 2018
+    has 0."""
     norm: Literal["pre", "post", "article"] = "pre"
-    """Where layers are normalised: before sub-layers, after residuals, or around both (``article``:
-    van der Goten 2018)."""
+    """Layer normalisation before sub-layers, after residuals, or both (``article``: van der Goten
+    2018)."""
     norm_scale: bool = True
-    """Whether normalisation has a trained scale beside its trained shift."""
+    """Whether layer normalisation has a trained scale in addition to its trained shift."""
     projection_bias: bool = True
-    """Whether queries, keys and values have a bias."""
+    """Whether the projections of queries, keys and values have a bias."""
     attention_output_bias: bool = True
-    """Whether what the heads found is put together with a bias; not in van der Goten 2018."""
+    """Whether the output projection of attention has a bias; false in van der Goten 2018."""
     activation: Literal["relu", "gelu", "leaky_relu"] = "relu"
-    """Activation inside the dense block."""
+    """Activation of the feed-forward block."""
     negative_slope: float = Field(0.01, ge=0, le=1)
-    """Slope of ``leaky_relu`` below 0: 0.01 as in PyTorch, 0.2 as in TensorFlow, with which
-    van der Goten 2018 trained."""
+    """Slope of ``leaky_relu`` below 0: 0.01 in PyTorch, 0.2 in TensorFlow and in van der Goten
+    2018."""
     activate_output: bool = False
-    """Apply the activation to the dense block's second layer too (van der Goten 2018)."""
+    """Apply the activation also after the second layer of the feed-forward block (van der Goten
+    2018)."""
     dense_dropout_masks: Literal["as_elsewhere", "batch"] = "as_elsewhere"
-    """Dropout masks of the dense block: drawn as elsewhere, or one for all positions of all
-    sentences of a batch (``noise_shape=[1, E]`` in van der Goten 2018)."""
+    """Dropout masks of the feed-forward block: as in other blocks, or one mask for all positions of
+    a batch (``noise_shape=[1, E]`` in van der Goten 2018)."""
     scale_embeddings: bool = True
-    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+    """Multiply embeddings by sqrt(width); use false for pretrained vectors."""
 
     @model_validator(mode="after")
     def _check(self) -> "TransformerConfig":
         if self.head_width is None and self.width % self.heads:
             raise ValueError(
-                f"width {self.width} does not split over {self.heads} heads (remainder "
-                f"{self.width % self.heads}); choose heads that divide width, or set head_width"
+                f"width {self.width} is not divisible by {self.heads} heads; "
+                f"choose heads that divide width, or set head_width"
             )
         if self.positions == "rotary" and self.features_per_head % 2:
             raise ValueError(
-                f"rotary positions rotate pairs of features, and heads have "
-                f"{self.features_per_head}; choose an even head_width, or other positions"
+                f"rotary positions require an even head_width, got {self.features_per_head}; "
+                f"set an even head_width, or other positions"
             )
         return self
 
     @property
     def features_per_head(self) -> int:
-        """The features of one head, d."""
+        """Number of features of a head, d."""
         return self.head_width or self.width // self.heads
 
     @property
     def rotary_width(self) -> int | None:
-        """The features of each head that positions rotate; None if they rotate none."""
+        """Number of features per head that rotary positions rotate; None for other positions."""
         return self.features_per_head if self.positions == "rotary" else None
 
 
 class EncoderConfig(Config):
-    """The shape of pre-norm Transformer layers over one text, as language models use them."""
+    """Settings of the pre-norm Transformer layers of a language model."""
 
     layers: int = Field(4, ge=1, le=1000)
-    """Transformer layers."""
+    """Number of Transformer layers."""
     width: int = Field(128, ge=1, le=65_536)
-    """Features of a token and of what is predicted from, D."""
+    """Model width, D."""
     heads: int = Field(4, ge=1, le=1024)
-    """Attention heads, H, which divide the width evenly."""
+    """Attention heads, H; must divide the width."""
     feed_forward_width: int = Field(512, ge=1, le=1_000_000)
-    """Features inside the dense block of a layer."""
+    """Hidden features of the feed-forward block."""
     dropout: float = Field(0.1, ge=0, le=0.99)
-    """Probability of dropping a feature of a token, inside dense blocks and after sub-layers."""
+    """Dropout probability of embeddings, of feed-forward blocks and after sub-layers."""
     attention_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Probability of dropping an attention weight."""
+    """Dropout probability of attention weights."""
     positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
     """Positional encoding."""
     context: int = Field(64, ge=4, le=1_000_000)
-    """Tokens that are seen at most; training shows no fewer at once."""
+    """Maximum context, in tokens."""
 
     @model_validator(mode="after")
     def _check_layers(self) -> "EncoderConfig":
@@ -156,7 +159,7 @@ class EncoderConfig(Config):
         return self
 
     def build_layer_config(self) -> TransformerConfig:
-        """Return the settings of a Transformer that has such layers."""
+        """Return the settings of a Transformer with these layers."""
         return TransformerConfig(
             width=self.width,
             heads=self.heads,
@@ -169,47 +172,47 @@ class EncoderConfig(Config):
 
 
 class ConvS2SConfig(PositionedConfig):
-    """The shape of a convolutional model."""
+    """Settings of a convolutional model."""
 
     builds: ClassVar = "nmt_core.models.convs2s:ConvS2S"
 
     architecture: Literal["convs2s"] = "convs2s"
     block: Literal["published", "article"] = "published"
-    """Kind of layer: normalised weights, scaled sums and projected attention as in the paper, or
+    """Kind of layer: weight normalisation, scaled sums and projected attention as in the paper, or
     batch normalisation and plain attention (van der Goten 2018)."""
     hidden_width: int | None = Field(None, ge=1, le=65_536)
-    """Features inside the layers, of published blocks; null takes ``width``."""
+    """Hidden features of published blocks; null is ``width``."""
     encoder_layers: int = Field(4, ge=1, le=1000)
-    """Layers that read the source."""
+    """Number of encoder layers."""
     decoder_layers: int = Field(4, ge=1, le=1000)
-    """Layers that write the target; each attends to the source."""
+    """Number of decoder layers; each attends to the source."""
     kernel: int = Field(3, ge=1, le=1000)
-    """Positions that a convolution sees at once, k."""
+    """Kernel size of a convolution, k, in positions."""
     positions: Literal["sinusoidal", "learned"] = "learned"
     """Positional encoding."""
     encoder_padding: Literal["symmetric", "left"] = "symmetric"
-    """Whether the encoder sees words on both sides, or only before (van der Goten 2018)."""
+    """Whether the encoder reads the words on both sides, or only those before (van der Goten
+    2018)."""
     word_scale: float = Field(4.0, gt=0, le=1000)
-    """Factor of the words' vectors, which are drawn from N(0, 1 / D); 1 for pretrained vectors,
-    which have their scale."""
+    """Factor of the embeddings, which are drawn from N(0, 1 / D); use 1 for pretrained vectors."""
 
     @model_validator(mode="after")
     def _check(self) -> "ConvS2SConfig":
         if self.encoder_padding == "symmetric" and self.kernel % 2 == 0:
             raise ValueError(
-                f"kernel {self.kernel} has no middle for encoder_padding 'symmetric'; choose an "
-                f"odd kernel, or 'left'"
+                f"encoder_padding 'symmetric' requires an odd kernel, got {self.kernel}; set an "
+                f"odd kernel, or encoder_padding 'left'"
             )
         if self.block == "article" and self.hidden_width not in (None, self.width):
             raise ValueError(
-                f"hidden_width {self.hidden_width} needs block 'published'; in block "
-                f"'article' layers are as wide as words: choose null"
+                f"hidden_width {self.hidden_width} requires block 'published'; for block "
+                f"'article', set hidden_width to null"
             )
         return self
 
 
 class RnnConfig(Seq2SeqConfig):
-    """The shape of a recurrent model."""
+    """Settings of a recurrent model."""
 
     builds: ClassVar = "nmt_core.models.rnn:Rnn"
 
@@ -217,44 +220,44 @@ class RnnConfig(Seq2SeqConfig):
     cell: CellKind = "lstm"
     """Kind of cell; ``tanh`` has no gate (Elman 1990)."""
     hidden_width: int = Field(512, ge=1, le=65_536)
-    """Features of a layer's state, C; two directions share them evenly."""
+    """Features of a layer's state, C; each direction of a bidirectional encoder has C / 2."""
     encoder_layers: int = Field(1, ge=1, le=1000)
-    """Layers that read the source; from the second on, each adds to what it reads."""
+    """Number of encoder layers; from the second on, layers have residual connections."""
     decoder_layers: int = Field(1, ge=1, le=1000)
-    """Layers that write the target; from the second on, each adds to what it reads."""
+    """Number of decoder layers; from the second on, layers have residual connections."""
     direction: Literal["bidirectional", "forward", "reversed"] = "bidirectional"
-    """How the source is read: from both ends, or from one."""
+    """Direction in which the encoder reads the source."""
     attention: AttentionKind = "general"
-    """How a target position scores a source position: Luong's three ways, after a step, or
-    Bahdanau's, before it."""
+    """Attention score: Luong's ``dot``, ``general`` and ``concat`` attend after a step, Bahdanau's
+    ``additive`` before it."""
     trained_attention_scale: bool = False
-    """Multiply the scores of ``dot`` and ``general`` by a trained number, 1 at first (Géron,
+    """Multiply the scores of ``dot`` and ``general`` by a trained scale, initially 1 (Géron,
     chapter 16, ``use_scale=True``)."""
     input_feeding: bool = True
-    """Feed the attentional vector of a position into the next; the target is then trained one
-    position after another, which is slower."""
+    """Feed the attentional vector of a position into the next. This is slower, because training
+    then reads the target one position at a time."""
     bridge: Literal["copy", "projection"] = "copy"
-    """How the decoder's first state is made of the encoder's last, layer by layer: as it is, or by
-    a trained projection and tanh. Decoder layers that the encoder has no equal of begin from the
-    encoder's last layer."""
+    """How a decoder layer's initial state is computed from the last state of the same encoder
+    layer, or of the last encoder layer if there are fewer: copied, or by a trained projection and
+    tanh."""
     scale_embeddings: bool = True
-    """Multiply embeddings by sqrt(width); false for pretrained vectors, which have their scale."""
+    """Multiply embeddings by sqrt(width); use false for pretrained vectors."""
 
     @model_validator(mode="after")
     def _check(self) -> "RnnConfig":
         if self.direction == "bidirectional" and self.hidden_width % 2:
             raise ValueError(
-                f"hidden_width {self.hidden_width} does not split over two directions; choose an "
-                f"even one, or direction 'forward'"
+                f"hidden_width {self.hidden_width} is odd, but two directions share it; set an "
+                f"even hidden_width, or direction 'forward'"
             )
         if self.trained_attention_scale and self.attention not in ("dot", "general"):
             raise ValueError(
-                f"trained_attention_scale multiplies products, which attention {self.attention!r} "
-                f"does not compute; choose dot or general"
+                f"trained_attention_scale requires attention 'dot' or 'general', got "
+                f"{self.attention!r}; set it to false, or change attention"
             )
         if self.attention == "none" and self.input_feeding:
             raise ValueError(
-                "input_feeding feeds what attention gave; set it to false, or choose an attention"
+                "input_feeding requires attention; set input_feeding to false, or change attention"
             )
         return self
 
@@ -267,22 +270,24 @@ ARCHITECTURES: Registry[type[Seq2SeqConfig]] = Registry(
 """The settings of each architecture."""
 
 ModelConfig = Annotated[Seq2SeqConfig, OpenUnion(ARCHITECTURES, "architecture")]
-"""The settings of any architecture, told apart by ``architecture``."""
+"""The settings of any architecture; ``architecture`` is the discriminator."""
 
-REMOVED: Mapping[str, Any] = {"state_dropout": 0.0}
-"""Defaults of settings that earlier versions saved, by their names."""
+REMOVED_SETTINGS: Mapping[str, Any] = {"state_dropout": 0.0}
+"""Removed settings of earlier versions, with their defaults."""
 
 
 def read_model_config(values: Mapping[str, Any]) -> Seq2SeqConfig:
-    """Build the settings of a model from JSON, as saved beside its weights.
+    """Return the settings of a model from the JSON that is saved with its weights.
 
-    Settings that earlier versions had are ignored at their defaults.
+    Removed settings are ignored if they have their defaults.
 
     Raises:
-        ConfigError: if there is no such architecture, or a key is unknown, missing or of the wrong
+        ConfigError: if the architecture is unknown, or a key is unknown, missing or of the wrong
             type.
     """
-    kept = {name: value for name, value in values.items() if REMOVED.get(name, ...) != value}
+    kept = {
+        name: value for name, value in values.items() if REMOVED_SETTINGS.get(name, ...) != value
+    }
     return config.build(ARCHITECTURES.load(str(values.get("architecture"))), kept, at="model")
 
 
@@ -293,7 +298,7 @@ def build_model(
     target_size: int,
     pretrained: "Pretrained | None" = None,
 ) -> "Seq2Seq[Any, Any]":
-    """Return a freshly initialised model; torch's generator decides its weights."""
+    """Return a new model, initialised by torch's random generator."""
     built: Seq2Seq[Any, Any] = resolve_name(model.builds)(
         model, source_size=source_size, target_size=target_size, pretrained=pretrained
     )

@@ -1,8 +1,8 @@
-"""The Transformer (Vaswani et al. 2017), as published, pre-norm, and as in van der Goten 2018.
+"""The Transformer (Vaswani et al. 2017): as published, pre-norm, and as in van der Goten 2018.
 
-The default normalises before each sub-layer (Xiong et al. 2020) and ties the embeddings of both
-languages and the output (Press and Wolf 2017), for which they must share a vocabulary. That of
-van der Goten 2018 (``norm="article"``) normalises a layer's input and the sum after every residual.
+The default normalises before each sub-layer (Xiong et al. 2020), and ties both embeddings and the
+output layer (Press and Wolf 2017), which requires a joint vocabulary. The variant of van der Goten
+2018 (``norm="article"``) normalises a layer's input and the sum after every residual.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,16 +25,16 @@ from nmt_core.models.attention import (
     TransformerState,
     compute_rotation,
 )
-from nmt_core.models.embedding import Embedding, OutputLayer, tie, word_table
+from nmt_core.models.embedding import Embedding, OutputLayer, build_word_embedding, tie
 from nmt_core.models.layers import Dense, Dropout
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import TransformerConfig
 
 
 class _Sublayer(nn.Module):
-    """A residual connection with its normalisation and dropout.
+    """A residual connection with normalisation and dropout.
 
-    The one place where the three meet: ``after(x + dropout(block(before(x))))``.
+    The output is ``after(x + dropout(block(before(x))))``.
     """
 
     def __init__(
@@ -44,18 +44,17 @@ class _Sublayer(nn.Module):
         before = config.norm == "pre" or (config.norm == "article" and first)
         self.before = build_layer_norm(config) if before else nn.Identity()
         self.after = nn.Identity() if config.norm == "pre" else build_layer_norm(config)
-        # dense blocks may have masks of their own
         whole_batch = dense and config.dense_dropout_masks == "batch"
         self.drop = Dropout(
             config.dropout, variational=config.variational_dropout, whole_batch=whole_batch
         )
 
     def forward(self, x: Tensor, block: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return ``x`` plus the output of ``block``."""
+        """Return the output for input ``x``."""
         return self.add(x, block(self.before(x)))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """Add the output of a block to ``x``, and normalise."""
+        """Return the normalised sum of ``x`` and a block's output ``y``, after dropout of ``y``."""
         return self.after(x + self.drop(y))
 
 
@@ -77,13 +76,13 @@ class _FeedForward(nn.Module):
         )
 
     def forward(self, x: Float[Tensor, "R T D"]) -> Float[Tensor, "R T D"]:
-        """Transform every position by itself."""
+        """Return the features of every position, computed independently."""
         x = self.outer(self.drop(self.activate(self.inner(x))))
         return self.activate(x) if self.activate_output else x
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a dense block."""
+    """Self-attention, then a feed-forward block."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -93,20 +92,20 @@ class EncoderLayer(nn.Module):
         self.transform = _Sublayer(config, dense=True)
 
     def forward(self, x: Tensor, blocked: Tensor, rotation: Rotation | None) -> Tensor:
-        """Read (B, S, D); ``blocked`` is (B, 1, 1, S)."""
+        """Return (B, S, D) for ``x`` of the same shape; ``blocked`` is (B, 1, 1, S)."""
         y = self.attend.before(x)
         key_value = self.attention.project(y, rotation)
         x = self.attend.add(x, self.attention(y, key_value, blocked, rotation=rotation))
         return self.transform(x, self.feed_forward)
 
-    def go_on(
+    def extend(
         self,
         x: Float[Tensor, "R T D"],
         past: KeyValue,
         blocked: Bool[Tensor, "1 1 T P"] | None,
         rotation: Rotation | None,
     ) -> tuple[Float[Tensor, "R T D"], KeyValue]:
-        """Read tokens after a past; return the same shape, and the P keys and values of both."""
+        """Read tokens after ``past``; return features, and P keys and values, past included."""
         y = self.attend.before(x)
         pairs = zip(past, self.attention.project(y, rotation), strict=True)
         keys, values = (torch.cat(pair, dim=2) for pair in pairs)
@@ -116,7 +115,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Causal self-attention, attention to the source, then a dense block."""
+    """Causal self-attention, attention to the source, then a feed-forward block."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -130,13 +129,13 @@ class DecoderLayer(nn.Module):
     def forward(
         self, x: Tensor, source: KeyValue, blocked: Tensor, rotation: Rotation | None
     ) -> tuple[Tensor, KeyValue]:
-        """Read the whole target, (B, T, D); return the same shape, and its keys and values."""
-        x, key_value = self.look_back(x, rotation)
+        """Read the whole target, (B, T, D); return features, and its keys and values."""
+        x, key_value = self.attend_to_target(x, rotation)
         y = self.cross_attention(self.attend_source.before(x), source, blocked)
         return self.transform(self.attend_source.add(x, y), self.feed_forward), key_value
 
-    def look_back(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, KeyValue]:
-        """Attend to the target so far; the first half of ``forward``."""
+    def attend_to_target(self, x: Tensor, rotation: Rotation | None) -> tuple[Tensor, KeyValue]:
+        """Return self-attention over the target, and its keys and values."""
         y = self.attend_self.before(x)
         key_value = self.self_attention.project(y, rotation)
         y = self.self_attention(y, key_value, causal=True, rotation=rotation)
@@ -152,22 +151,22 @@ class DecoderLayer(nn.Module):
         mask: Float[Tensor, "B 1 M end+M"] | None,
         rotation: Rotation | None,
     ) -> tuple[Float[Tensor, "B M D"], Cache]:
-        """Read tokens after the past, which has an end; return the same shape, and longer past."""
+        """Read tokens after the first ``end`` positions of ``past``; return features and cache."""
         y = self.attend_self.before(x)
-        query, (keys, values) = self.self_attention.project_all(y, rotation)
+        query, (keys, values) = self.self_attention.project_queries_keys_values(y, rotation)
         cache = past.extended(end, keys, values)
         present = cache.first(end + keys.size(2))
-        x = self.attend_self.add(x, self.self_attention.look_from(query, present, mask))
+        x = self.attend_self.add(x, self.self_attention.attend_projected(query, present, mask))
         query = self.cross_attention.project_queries(self.attend_source.before(x))
-        y = self.cross_attention.look_from(query, source, source_mask)
+        y = self.cross_attention.attend_projected(query, source, source_mask)
         return self.transform(self.attend_source.add(x, y), self.feed_forward), cache
 
 
 class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
-    """Attention is all you need.
+    """The Transformer of "Attention is all you need".
 
     Raises:
-        ValueError: if ``tie="all"`` meets vocabularies of two sizes or pretrained vectors.
+        ValueError: if ``tie`` does not allow vocabularies of different sizes or pretrained vectors.
     """
 
     def __init__(
@@ -182,9 +181,9 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         scale = config.width**0.5 if config.scale_embeddings else 1.0
         self.source_start = config.source_start
         self.rotary_width = config.rotary_width
-        source = word_table(config, source_size, pretrained, "source")
+        source = build_word_embedding(config, source_size, pretrained, "source")
         self.source_embedding = Embedding(config, source, scale=scale)
-        target = word_table(config, target_size, pretrained, "target")
+        target = build_word_embedding(config, target_size, pretrained, "target")
         self.target_embedding = Embedding(config, target, scale=scale)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
@@ -205,7 +204,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def encode(
         self, source: Int[Tensor, "B S"], source_padding: Bool[Tensor, "B S"]
     ) -> TransformerMemory:
-        source, source_padding = self.begin_source(source, source_padding)
+        source, source_padding = self.prepend_source_start(source, source_padding)
         blocked = source_padding[:, None, None]
         x = self.drop(self.source_embedding(source))
         rotation = compute_rotation(x, self.rotary_width)
@@ -228,13 +227,13 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
         x = self.drop(self.target_embedding(tokens, state.position))
         length = tokens.size(1)
         whole = state.position == 0 and len(tokens) == len(memory.blocked) and length > 1
-        x, after = self._read(x, memory) if whole else self._go_on(x, memory, state)
+        x, after = self._read_whole(x, memory) if whole else self._read_next(x, memory, state)
         return self.decoder_norm(x), replace(after, position=state.position + length)
 
-    def _read(
+    def _read_whole(
         self, x: Float[Tensor, "B T D"], memory: TransformerMemory
     ) -> tuple[Tensor, TransformerState]:
-        """Read a whole target."""
+        """Read whole targets, one hypothesis per sentence."""
         caches = []
         rotation = compute_rotation(x, self.rotary_width)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
@@ -242,15 +241,15 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
             caches.append(Cache(keys, values, x.size(1)))
         return x, TransformerState(tuple(caches), None, x.size(1), 0)
 
-    def _go_on(
+    def _read_next(
         self, x: Float[Tensor, "R T D"], memory: TransformerMemory, state: TransformerState
     ) -> tuple[Tensor, TransformerState]:
-        """Read next tokens, all hypotheses of a sentence together."""
+        """Read the next tokens, with all hypotheses of a sentence in one row."""
         rows, length, width = x.shape
         sentences = memory.blocked.size(0)
         together = x.view(sentences, -1, length, width).transpose(1, 2)  # (B, T, K, D)
         hypotheses = together.size(2)
-        mask = make_descent_mask(state, x, hypotheses)
+        mask = build_ancestor_mask(state, x, hypotheses)
         rotation = compute_rotation(x, self.rotary_width, state.position, hypotheses)
         x = together.reshape(sentences, -1, width)
         caches: list[Cache] = []
@@ -258,7 +257,7 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
             x, after = layer.step(x, source, memory.mask, cache, state.end, mask, rotation)
             caches.append(after)
         if mask is not None:
-            mask = mask[:, :, -hypotheses:]  # of the last position
+            mask = mask[:, :, -hypotheses:]  # the last position's
         x = x.view(together.shape).transpose(1, 2).reshape(rows, length, width)
         return x, TransformerState(tuple(caches), mask, state.end + length * hypotheses, position=0)
 
@@ -266,26 +265,26 @@ class Transformer(Seq2Seq[TransformerMemory, TransformerState]):
     def attention(
         self, tokens: Int[Tensor, "B T"], memory: TransformerMemory
     ) -> Float[Tensor, "B T S"]:
-        """See the contract; the last decoder layer but one aligns best, where there are two."""
+        """Return the attention of the penultimate decoder layer, which aligns best."""
         x = self.drop(self.target_embedding(tokens))
         rotation = compute_rotation(x, self.rotary_width)
         for layer, source in zip(self.decoder, memory.layers, strict=True):
-            if layer is self.aligning:
+            if layer is self.alignment_layer:
                 break
             x, _ = layer(x, source, memory.blocked, rotation)
-        x, _ = layer.look_back(x, rotation)
+        x, _ = layer.attend_to_target(x, rotation)
         queries = layer.attend_source.before(x)
         weights = layer.cross_attention.weights(queries, source, memory.blocked)
-        return self.leave_source_start(weights)
+        return self.drop_source_start(weights)
 
     @property
-    def aligning(self) -> DecoderLayer:
-        """The layer whose attention is reported."""
+    def alignment_layer(self) -> DecoderLayer:
+        """The decoder layer whose attention is returned."""
         return self.decoder[max(0, len(self.decoder) - 2)]
 
 
 def build_attention(config: TransformerConfig) -> MultiHeadAttention:
-    """Return an attention block of the configured shape."""
+    """Return an attention block with these settings."""
     return MultiHeadAttention(
         config.width,
         config.heads,
@@ -297,19 +296,19 @@ def build_attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 def build_layer_norm(config: TransformerConfig) -> nn.LayerNorm:
-    """Return a normalisation over features, with or without a trained scale."""
+    """Return a layer normalisation over features, with or without a trained scale."""
     norm = nn.LayerNorm(config.width)
     norm.weight.requires_grad_(config.norm_scale)
     return norm
 
 
-def make_descent_mask(
+def build_ancestor_mask(
     state: TransformerState, x: Float[Tensor, "R T D"], hypotheses: int
 ) -> Float[Tensor, "B 1 M end+M"] | None:
-    """Mask the hypotheses' next positions: they see their own ancestors and themselves.
+    """Return the mask of the next positions: 0 at their ancestors and themselves, -inf elsewhere.
 
-    The M = T * K positions of a sentence are in the order of writing. The mask is 0 where they may
-    look and -inf elsewhere; None if they may look everywhere.
+    The M = T * K positions of a sentence are in the order of writing. Returns None if nothing is
+    masked.
     """
     rows, length, _ = x.shape
     if hypotheses == length == 1 and state.mask is None:

@@ -1,4 +1,4 @@
-"""The weights of a model as they are stored: each tensor once."""
+"""Save and load the weights of a model; tied tensors are stored once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,42 +17,42 @@ from nmt_core.base.seal import explain_unreadable
 Shapes = Mapping[str, Sequence[int]]
 
 
-def own_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Return the state of a model, a tied tensor once, under its first name; nothing is copied."""
+def untied_state_dict(model: nn.Module) -> dict[str, Tensor]:
+    """Return a model's state without copies; a tied tensor occurs once, under its first name."""
     first: dict[int, tuple[str, Tensor]] = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
         first.setdefault(id(tensor), (name, tensor.detach()))
     return dict(first.values())
 
 
-def load_own_tensors(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Load the tensors of ``own_tensors``, with all tied names.
+def load_untied_state_dict(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Load the tensors of ``untied_state_dict`` into a model.
 
     Raises:
-        BundleError: if any other tensor is missing, unknown or of another shape.
+        BundleError: if a tensor is missing, unknown or of another shape.
     """
-    if wrong := _differences(_shapes(own_tensors(model)), _shapes(tensors)):
+    if differences := _differences(_shapes(untied_state_dict(model)), _shapes(tensors)):
         raise BundleError(
-            f"the stored weights are not those of this model ({wrong}); train it again"
+            f"the stored weights do not match the model ({differences}); train it again"
         )
-    model.load_state_dict(dict(tensors), strict=False)  # of tied names, all but the first lack
+    model.load_state_dict(dict(tensors), strict=False)  # the other names of tied tensors miss
 
 
 def compare_shapes(build: Callable[[], nn.Module], stored: Shapes) -> str:
-    """Say how stored tensors differ from those of the model that ``build`` makes; empty if not.
+    """Return how stored shapes differ from those of the model that ``build`` returns, or "".
 
-    The model is built without memory for its weights, so settings that ask for more than was
-    stored cost nothing. Stored shapes have the names that ``own_tensors`` gives.
+    The model is built on the meta device, so settings of a huge model do not exhaust memory.
+    ``stored`` has the names of ``untied_state_dict``.
     """
-    with torch.device("meta"), _Unfilled():
-        wanted = _shapes(own_tensors(build()))
-    return _differences(wanted, stored)
+    with torch.device("meta"), _SkipInitialization():
+        expected = _shapes(untied_state_dict(build()))
+    return _differences(expected, stored)
 
 
-class _Unfilled(TorchFunctionMode):
-    """Leaves tensors without memory as they are, where torch would first import its compiler.
+class _SkipInitialization(TorchFunctionMode):
+    """Skip initialisation on the meta device, for which torch would import its compiler.
 
-    That takes seconds, to find out what nothing written to such a tensor could tell.
+    The import takes seconds, and tensors on the meta device have no values.
     """
 
     @override
@@ -71,44 +71,46 @@ def _shapes(tensors: Mapping[str, Tensor]) -> Shapes:
     return {name: tensor.shape for name, tensor in tensors.items()}
 
 
-def _differences(wanted: Shapes, stored: Shapes) -> str:
-    lacking = [f"{name} is missing" for name in wanted if name not in stored]
-    strange = [f"{name} is unknown" for name in stored if name not in wanted]
+def _differences(expected: Shapes, stored: Shapes) -> str:
+    missing = [f"{name} is missing" for name in expected if name not in stored]
+    unknown = [f"{name} is unknown" for name in stored if name not in expected]
     reshaped = [
-        f"{name} has the shape {list(shape)}, not {list(wanted[name])}"
+        f"{name} has the shape {list(shape)}, not {list(expected[name])}"
         for name, shape in stored.items()
-        if name in wanted and list(shape) != list(wanted[name])
+        if name in expected and list(shape) != list(expected[name])
     ]
-    return ", ".join([*lacking, *strange, *reshaped][:3])
+    return ", ".join([*missing, *unknown, *reshaped][:3])
 
 
 ModelT = TypeVar("ModelT", bound=nn.Module)
 
 
 def save_weights(model: nn.Module, path: Path) -> None:
-    """Write the weights of a model, or its counts."""
-    save_file({name: w.cpu().contiguous() for name, w in own_tensors(model).items()}, path)
+    """Write the state of a model as safetensors."""
+    save_file({name: w.cpu().contiguous() for name, w in untied_state_dict(model).items()}, path)
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """Read the tensors of a file.
+    """Return the tensors of a safetensors file.
 
     Raises:
-        BundleError: if they cannot be read.
+        BundleError: if the file cannot be read.
     """
     with explain_unreadable(path, SafetensorError):
         return load_file(path)
 
 
 def restore_model(path: Path, build: Callable[[], ModelT]) -> ModelT:
-    """Return a model with the weights that were saved, in evaluation mode.
+    """Return the model of ``build`` with the weights of a file, in evaluation mode.
 
     Raises:
-        BundleError: if they cannot be read, or do not fit what ``build`` makes.
+        BundleError: if the file cannot be read, or does not match the model.
     """
     tensors = load_tensors(path)
-    if wrong := compare_shapes(build, {name: tensor.shape for name, tensor in tensors.items()}):
-        raise BundleError(f"{path} does not fit its model.json ({wrong}); export the model again")
+    if differences := compare_shapes(build, _shapes(tensors)):
+        raise BundleError(
+            f"{path} does not match its model.json ({differences}); export the model again"
+        )
     model = build()
-    load_own_tensors(model, tensors)
+    load_untied_state_dict(model, tensors)
     return model.eval()

@@ -86,7 +86,7 @@ class ModelReader:
         """
         device = self.rules.limits.device
         within = parents.reshape(len(self.rules.limits), -1) % self.hypotheses
-        self.state = self.state.follow(torch.from_numpy(within).to(device))
+        self.state = self.state.reorder(torch.from_numpy(within).to(device))
         self.hypotheses = within.shape[1]
         written = torch.from_numpy(tokens).to(device)
         hidden, self.state = self.model.decode(written[:, -1:], self.memory, self.state)
@@ -98,7 +98,7 @@ class ModelReader:
         """Go on with these sentences alone; the next parents are rows of the last call, still."""
         going = torch.from_numpy(sentences).to(self.rules.limits.device)
         self.rules, self.memory = self.rules.select(going), self.memory.select(going)
-        self.state = self.state.keep(going, self.hypotheses)
+        self.state = self.state.select_sentences(going, self.hypotheses)
 
 
 @torch.inference_mode()

@@ -69,7 +69,7 @@ def decode_stepwise(
         if not len(going):
             break
         sentences, rules = sentences[going], rules.select(going)
-        memory, state = memory.select(going), state.keep(going, hypotheses)
+        memory, state = memory.select(going), state.select_sentences(going, hypotheses)
         tokens, steps, ended = tokens[~left], steps[~left], ended[~left]
     return finished
 

@@ -25,7 +25,7 @@ from torch.optim import Optimizer
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.models.weights import load_untied_state_dict, untied_state_dict
 from nmt_core.training.progress import Progress
 from nmt_core.training.settings import Budget
 
@@ -211,7 +211,7 @@ def _digest(record: Any) -> str:
 
 def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
     """Return weights and optimizer state under flat names; nothing is copied."""
-    tensors = {f"model.{name}": value for name, value in own_tensors(model).items()}
+    tensors = {f"model.{name}": value for name, value in untied_state_dict(model).items()}
     for number, entries in optimizer.state_dict()["state"].items():
         for name, value in entries.items():
             if isinstance(value, Tensor):
@@ -234,7 +234,7 @@ def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[st
         elif part == "optimizer":
             number, key = rest.split(".", 1)
             entries.setdefault(int(number), {})[key] = value
-    load_own_tensors(model, weights)
+    load_untied_state_dict(model, weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
 
 

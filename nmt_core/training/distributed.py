@@ -20,7 +20,7 @@ from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.training.checkpoint import Checkpoint
 from nmt_core.training.settings import WorldConfig
 
@@ -54,7 +54,7 @@ def explain_peer_errors(rank: int) -> Iterator[None]:
 
 def measures_batches(model: nn.Module) -> bool:
     """Tell whether a model remembers more than weights: the statistics of whole batches."""
-    return bool(own_tensors(model).keys() - dict(model.named_parameters()).keys())
+    return bool(untied_state_dict(model).keys() - dict(model.named_parameters()).keys())
 
 
 @dataclass(frozen=True)

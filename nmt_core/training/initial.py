@@ -20,7 +20,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import Seq2SeqConfig, read_model_config
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.settings import ModelPart
 
@@ -85,7 +85,7 @@ def pair_weights(
 ) -> Iterator[tuple[Tensor, EllipsisType | list[int], Tensor]]:
     """Yield the weights of a model, the rows of each that another has, and their values there."""
     known = _match_both(vocabularies, initial)
-    for name, weight in own_tensors(model).items():
+    for name, weight in untied_state_dict(model).items():
         if find_part(name) not in parts or name not in initial.tensors:
             continue
         if is_of_words(name):

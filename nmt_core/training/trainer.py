@@ -30,7 +30,7 @@ from nmt_core.base.jobs import submit_ahead
 from nmt_core.base.progress import Tracker, TrainingDisplay
 from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import Share
-from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.models.weights import load_untied_state_dict, untied_state_dict
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
@@ -108,7 +108,7 @@ class Trainer:
                 if number := self._finish_step(signal_caught):
                     raise SystemExit(128 + number)
         if self.world.is_main:
-            load_own_tensors(self.model, self.checkpoints.best().tensors)
+            load_untied_state_dict(self.model, self.checkpoints.best().tensors)
         return self.progress
 
     @contextmanager
@@ -305,7 +305,7 @@ class Trainer:
         with self._average.swapped_in(), explain_out_of_memory(f"validating after {place}", lower):
             self.model.eval()
             loss, scores = objective.validate()
-            weights = {name: value.clone() for name, value in own_tensors(self.model).items()}
+            weights = {name: value.clone() for name, value in untied_state_dict(self.model).items()}
         self.model.train()
         require_finite(loss, name="validation loss", place=place, remedy=objective.loss_remedy)
         return loss, scores, weights

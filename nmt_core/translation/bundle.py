@@ -36,7 +36,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import BundleError
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.literals.glossary import join_glossaries
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.search.engine import FOLDER
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.translation.engine_export import AddedEngine
@@ -75,7 +75,7 @@ def write_bundle(
     card, bill, corpora = papers
     with files.whole_folder(folder) as part:
         model = translator.full.model
-        weights = {n: w.cpu().contiguous() for n, w in own_tensors(model).items()}
+        weights = {n: w.cpu().contiguous() for n, w in untied_state_dict(model).items()}
         save_file(weights, part / "model.safetensors")
         files.write_json(part / "model.json", dict(model_config))
         for name, side in (("source", translator.source), ("target", translator.target)):

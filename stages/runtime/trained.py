@@ -13,7 +13,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.quality import score_chrf
 from nmt_core.models.settings import build_model, read_model_config
-from nmt_core.models.weights import load_own_tensors
+from nmt_core.models.weights import load_untied_state_dict
 from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
@@ -57,7 +57,7 @@ def load_trained(
     model = build_model(
         config, source_size=len(source.vocabulary), target_size=len(target.vocabulary)
     )
-    load_own_tensors(model, load_file(inputs.trained / "model.safetensors"))
+    load_untied_state_dict(model, load_file(inputs.trained / "model.safetensors"))
     return Translator(
         engine=PyTorchEngine(
             model.to(compute.device),

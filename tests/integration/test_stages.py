@@ -21,7 +21,7 @@ from nmt_core.corpora.fetch.initial_model import copy_initial_model
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
 from nmt_core.evaluation.registered import load_metric
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
@@ -314,7 +314,7 @@ def test_a_finished_model_may_be_the_average_with_the_initial_one(project, tmp_p
         model, *_ = train_on(
             project, checkpoints=checkpoints, params=params, initial_model=tmp_path
         )
-        return own_tensors(model)
+        return untied_state_dict(model)
 
     initial, learnt = load_file(tmp_path / "model.safetensors"), train(0.0)
     for half in (train(0.5), train(0.5)):

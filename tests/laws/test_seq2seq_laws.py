@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from nmt_core.data.batch import collate
 from nmt_core.models.settings import build_model
-from nmt_core.models.weights import compare_shapes, own_tensors
+from nmt_core.models.weights import compare_shapes, untied_state_dict
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
 from tests.support.presets import (
@@ -38,7 +38,7 @@ def stepwise(model, memory, tokens, beam_size=1):
 
 @pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
 def test_a_model_without_memory_has_the_shapes_of_one_with(name):
-    stored = {key: tensor.shape for key, tensor in own_tensors(tiny_model(name)).items()}
+    stored = {key: tensor.shape for key, tensor in untied_state_dict(tiny_model(name)).items()}
     build = partial(
         build_model, tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE
     )
@@ -146,11 +146,11 @@ def test_following_is_reading_what_a_parent_wrote(model, learning):
             parents = torch.randint(written.size(1), (len(rows), 3), generator=draw)
             words = torch.randint(4, TARGET_SIZE, (len(rows), 3, 1), generator=draw)
             past = written.gather(1, parents[:, :, None].expand(-1, -1, written.size(2)))
-            written, state = torch.cat([past, words], dim=2), state.follow(parents)
+            written, state = torch.cat([past, words], dim=2), state.reorder(parents)
             if step in leaving:
                 going = leaving[step]
                 rows, written, memory = rows[going], written[going], memory.select(going)
-                state = state.keep(going, hypotheses=3)
+                state = state.select_sentences(going, hypotheses=3)
         hidden, _ = model.decode(written[:, :, -1:].flatten(0, 1), memory, state)
         rows = rows.repeat_interleave(3)
         expected = model(source[rows], padding[rows], written.flatten(0, 1))

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from nmt_core.base.compute import Compute
 from nmt_core.data.settings import TokenBatching
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.training.distributed import init_process_group
 from nmt_core.training.settings import WorldConfig
 from tests.support.pairs import write_pairs
@@ -44,7 +44,7 @@ def update_once(training):
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     training.train_step(next(training.objective.batches.start_from(training.progress.position)))
-    found = {name: value.cpu() for name, value in own_tensors(training.model).items()}
+    found = {name: value.cpu() for name, value in untied_state_dict(training.model).items()}
     return found, torch.cuda.max_memory_allocated()
 
 
@@ -73,7 +73,7 @@ def main(folder):
         training = trainer(dataset, place, Log(), compute=compute, world=world, **exact)
         training.fit()
         if world.is_main:
-            save_file(own_tensors(training.model), folder / f"{world.size}.safetensors")
+            save_file(untied_state_dict(training.model), folder / f"{world.size}.safetensors")
 
 
 if __name__ == "__main__":

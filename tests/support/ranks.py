@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from nmt_core.base import files
 from nmt_core.data.shards import ShardDataset
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.training.distributed import ALONE, PeerError, World
 from tests.support import subword_pairs, trainings
 from tests.support.pairs import write_pairs
@@ -109,7 +109,7 @@ def train(folder, world, **settings):
     """Train to the end; say where that was."""
     training = trainer(folder, world, **settings)
     progress = training.fit()
-    save_file(own_tensors(training.model), folder / f"{world.rank}.safetensors")
+    save_file(untied_state_dict(training.model), folder / f"{world.rank}.safetensors")
     return {"losses": training.tracker.losses, "step": progress.step, "seconds": progress.seconds}
 
 

@@ -34,7 +34,7 @@ from nmt_core.data.batching import batches_by_length, shuffle_by_length
 from nmt_core.extensions.classifiers.texts import HashedWords, Labelled, TextConfig, list_labels
 from nmt_core.extensions.language_models.reading import TextBatch
 from nmt_core.extensions.learning import read_sealed, seal_model
-from nmt_core.models.embedding import embedding_table, pretrained_table
+from nmt_core.models.embedding import build_embedding, build_pretrained_embedding
 from nmt_core.models.layers import Dropout
 from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.models.weights import restore_model
@@ -89,9 +89,9 @@ class Classifier(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = (
-            embedding_table(words, config.embedding_width)
+            build_embedding(words, config.embedding_width)
             if vectors is None
-            else pretrained_table(vectors, frozen=config.frozen)
+            else build_pretrained_embedding(vectors, frozen=config.frozen)
         )
         self.scale = config.embedding_width**0.5
         self.drop_words, self.drop = Dropout(config.embedding_dropout), Dropout(config.dropout)

@@ -20,11 +20,11 @@ from nmt_core.extensions.language_models.model import (
     start_window,
 )
 from nmt_core.models.attention import KeyValue, compute_rotation, make_causal_mask
-from nmt_core.models.embedding import Embedding, embedding_table
+from nmt_core.models.embedding import Embedding, build_embedding
 from nmt_core.models.layers import Dropout, dropout
 from nmt_core.models.recurrence import (
     FORGET,
-    STATE_PARTS,
+    STATE_TENSORS,
     TORCH_LAYERS,
     CellState,
     advance,
@@ -56,7 +56,7 @@ class FeedForwardLanguageModel(LanguageModel):
     def __init__(self, config: FeedForwardConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.embedding = embedding_table(words, config.embedding_width)
+        self.embedding = build_embedding(words, config.embedding_width)
         self.combine = nn.Linear((config.order - 1) * config.embedding_width, config.width)
         self.output = nn.Linear(config.width, words)
         self.scale = config.embedding_width**0.5
@@ -117,7 +117,7 @@ class Recurrent(LanguageModel):
         self.config = config
         self.carries = config.stateful
         if config.input == "embedding":
-            self.embedding = embedding_table(words, config.embedding_width)
+            self.embedding = build_embedding(words, config.embedding_width)
         self.words = words
         layer = TORCH_LAYERS[config.cell]
         first = config.embedding_width if config.input == "embedding" else words
@@ -136,7 +136,7 @@ class Recurrent(LanguageModel):
 
     @override
     def start(self, rows: int) -> LanguageState:
-        memories = STATE_PARTS[self.config.cell]
+        memories = STATE_TENSORS[self.config.cell]
         nothing = self.output.bias.new_zeros(rows, self.config.width)
         return LanguageState(((nothing,) * memories,) * self.config.layers)
 
@@ -184,7 +184,7 @@ class TransformerEncoder(nn.Module):
         self.config = config
         shape = config.build_layer_config()
         self.rotary_width = shape.rotary_width
-        table = embedding_table(words, config.width)
+        table = build_embedding(words, config.width)
         self.embedding = Embedding(shape, table, scale=config.width**0.5)
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(config.layers))
         self.norm = build_layer_norm(shape)
@@ -215,7 +215,7 @@ class TransformerEncoder(nn.Module):
         rotation = compute_rotation(x, self.rotary_width, first)
         present = []
         for layer, (keys, values) in zip(self.layers, past, strict=True):
-            x, key_value = cast("EncoderLayer", layer).go_on(x, (keys, values), blocked, rotation)
+            x, key_value = cast("EncoderLayer", layer).extend(x, (keys, values), blocked, rotation)
             present.append(key_value)
         return self.norm(x), tuple(present)
 

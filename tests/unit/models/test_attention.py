@@ -105,8 +105,10 @@ def test_a_step_looks_as_whole_sequences_do(twins, learning):
     blocked = torch.tensor([[False] * 6, [False, False, False, True, True, True]])[:, None, None]
     mask = torch.zeros(blocked.shape).masked_fill(blocked, -torch.inf)
     with torch.set_grad_enabled(learning):
-        found = ours.look_from(ours.project_queries(queries), ours.project(memory), mask)
-        query, key_value = ours.project_all(memory)
+        found = ours.attend_projected(ours.project_queries(queries), ours.project(memory), mask)
+        query, key_value = ours.project_queries_keys_values(memory)
 
         assert_close(found, ours(queries, ours.project(memory), blocked))
-        assert_close(ours.look_from(query, key_value, mask), ours(memory, key_value, blocked))
+        assert_close(
+            ours.attend_projected(query, key_value, mask), ours(memory, key_value, blocked)
+        )

@@ -16,7 +16,7 @@ from nmt_core.models.convs2s import (
     ConvS2SMemory,
     NormalizedSum,
     WeightNormLinear,
-    add,
+    add_residual,
 )
 from nmt_core.models.settings import ConvS2SConfig, build_model
 from nmt_core.text.vocabulary import BOS, PAD
@@ -81,7 +81,7 @@ def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
         layer.convolution.taps.bias.detach().numpy(),
         before=before,
     )
-    expected = add(layer.sum, x, torch.from_numpy(y), blocked)
+    expected = add_residual(layer.sum, x, torch.from_numpy(y), blocked)
 
     assert_close(layer(x, blocked)[~blocked], expected[~blocked])
 
@@ -111,7 +111,7 @@ def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
     looked, _ = layer.attend(y, x, memory)
 
     assert_close(torch.cat(pieces, dim=1), whole)
-    assert_close(add(layer.sum, x, looked, padding), whole)
+    assert_close(add_residual(layer.sum, x, looked, padding), whole)
     assert past.shape == (2, kernel - 1, 3)
 
 
@@ -235,9 +235,9 @@ def test_a_single_position_is_normalised():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"kernel": 4}, "kernel 4 has no middle"),
-        ({"block": "article", "hidden_width": 5}, "hidden_width 5 needs block 'published'"),
-        ({"position_scale": "trained"}, "is for sinusoidal positions"),
+        ({"kernel": 4}, "requires an odd kernel, got 4"),
+        ({"block": "article", "hidden_width": 5}, "hidden_width 5 requires block 'published'"),
+        ({"position_scale": "trained"}, "requires sinusoidal positions"),
     ],
 )
 def test_what_does_not_fit_is_refused(wrong, message):

@@ -8,8 +8,8 @@ from torch.testing import assert_close
 
 from nmt_core.models.embedding import (
     Positions,
-    embedding_table,
-    pretrained_table,
+    build_embedding,
+    build_pretrained_embedding,
     sinusoids,
 )
 from nmt_core.models.settings import TransformerConfig
@@ -61,7 +61,7 @@ def test_learned_positions_past_the_last_share_its_vector():
 
 
 def test_the_row_of_padding_begins_at_zero():
-    table = embedding_table(1000, 64)
+    table = build_embedding(1000, 64)
 
     assert table.weight[PAD].tolist() == [0] * 64
     assert table.weight[PAD + 1 :].std().item() == pytest.approx(1 / 8, rel=0.02)
@@ -70,7 +70,7 @@ def test_the_row_of_padding_begins_at_zero():
 @pytest.mark.parametrize("frozen", [True, False])
 def test_given_vectors_are_copied(frozen):
     given_rows = torch.ones(5, 3)
-    table = pretrained_table(given_rows, frozen=frozen)
+    table = build_pretrained_embedding(given_rows, frozen=frozen)
     given_rows.zero_()
 
     assert table.weight.requires_grad != frozen

@@ -7,19 +7,19 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from nmt_core.models.layers import FEW_ROWS, LARGE, Dense, dropout
+from nmt_core.models.layers import MIN_PACKED_WEIGHTS, PACKED_ROWS, Dense, dropout
 
 
 @pytest.fixture(params=["large", "small"])
 def layer(request):
-    return Dense(512, LARGE // 512 if request.param == "large" else 8).eval()
+    return Dense(512, MIN_PACKED_WEIGHTS // 512 if request.param == "large" else 8).eval()
 
 
 def product(layer, x):
     return nn.functional.linear(x, layer.weight, layer.bias)
 
 
-@pytest.mark.parametrize("rows", [1, 2, FEW_ROWS[0], 5, FEW_ROWS[-1], 40])
+@pytest.mark.parametrize("rows", [1, 2, PACKED_ROWS[0], 5, PACKED_ROWS[-1], 40])
 @pytest.mark.parametrize("shape", [(-1, 512), (1, -1, 512), (-1, 1, 512)])
 @torch.inference_mode()
 def test_few_rows_are_multiplied_as_many(layer, rows, shape):

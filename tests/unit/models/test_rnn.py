@@ -222,8 +222,8 @@ def test_states_stay_precise_in_bfloat16():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hidden_width": 5}, "hidden_width 5 does not split over two directions"),
-        ({"attention": "none"}, "input_feeding feeds what attention gave"),
+        ({"hidden_width": 5}, "hidden_width 5 is odd"),
+        ({"attention": "none"}, "input_feeding requires attention"),
         ({"attention": "concat", "trained_attention_scale": True}, "choose dot or general"),
     ],
 )

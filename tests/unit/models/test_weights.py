@@ -3,15 +3,17 @@ import torch
 from torch import nn
 
 from nmt_core.base.errors import BundleError
-from nmt_core.models.weights import load_own_tensors, own_tensors
+from nmt_core.models.weights import load_untied_state_dict, untied_state_dict
 from tests.support.presets import PRESETS, tiny_model
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_weights_come_back_and_tied_ones_with_them(name):
-    stored = {key: value.clone() for key, value in own_tensors(tiny_model(name, seed=1)).items()}
+    stored = {
+        key: value.clone() for key, value in untied_state_dict(tiny_model(name, seed=1)).items()
+    }
     model = tiny_model(name, seed=2)
-    load_own_tensors(model, stored)
+    load_untied_state_dict(model, stored)
 
     for key, value in tiny_model(name, seed=1).state_dict().items():
         assert torch.equal(value, model.state_dict()[key])
@@ -30,10 +32,10 @@ def test_weights_come_back_and_tied_ones_with_them(name):
 )
 def test_other_weights_are_refused_before_any_is_taken(change, told):
     model = nn.ModuleDict({"inner": nn.Linear(2, 2)})
-    before = {name: value.clone() for name, value in own_tensors(model).items()}
+    before = {name: value.clone() for name, value in untied_state_dict(model).items()}
     stored = {name: value + 1 for name, value in before.items()}
     change(stored)
-    with pytest.raises(BundleError, match=rf"not those of this model \({told}\); train it"):
-        load_own_tensors(model, stored)
+    with pytest.raises(BundleError, match=rf"do not match the model \({told}\); train it"):
+        load_untied_state_dict(model, stored)
 
-    assert all(torch.equal(before[name], value) for name, value in own_tensors(model).items())
+    assert all(torch.equal(before[name], value) for name, value in untied_state_dict(model).items())

@@ -57,7 +57,7 @@ def problems(**values):
             "token",
             "train.batching.kind must be one of 'tokens'",
         ),
-        ("train__model__heads", 3, f"train.model: width {WIDTH} does not split over 3 heads"),
+        ("train__model__heads", 3, f"train.model: width {WIDTH} is not divisible by 3 heads"),
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
         (

@@ -5,7 +5,7 @@ import torch
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.models.settings import build_model
-from nmt_core.models.weights import own_tensors
+from nmt_core.models.weights import untied_state_dict
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
 from nmt_core.training.initial import (
     InitialModel,
@@ -34,7 +34,7 @@ def finished(name, seed=2):
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn(weight.shape) / 10)
-    tensors = {key: tensor.clone() for key, tensor in own_tensors(model).items()}
+    tensors = {key: tensor.clone() for key, tensor in untied_state_dict(model).items()}
     return model, InitialModel(tiny_config(name), tensors, KNOWN, KNOWN)
 
 
@@ -70,14 +70,14 @@ def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share)
     _, initial = finished(name)
     vocabulary = Vocabulary([*SPECIALS, "new", *reversed(WORDS)])
     model = fresh(name, len(vocabulary), seed=7)
-    trained = {key: tensor.clone() for key, tensor in own_tensors(model).items()}
+    trained = {key: tensor.clone() for key, tensor in untied_state_dict(model).items()}
     old = [*range(len(SPECIALS)), *range(len(KNOWN) - 1, len(SPECIALS) - 1, -1)]
     known = [number for number in range(len(vocabulary)) if number != len(SPECIALS)]
     parts = ["embeddings", "encoder"]
 
     average_with(initial, model, (vocabulary, vocabulary), parts, share)
 
-    for key, tensor in own_tensors(model).items():
+    for key, tensor in untied_state_dict(model).items():
         expected = trained[key].clone()
         if tensor.is_floating_point() and find_part(key) in parts:
             if is_of_words(key):
@@ -117,8 +117,10 @@ def test_a_part_is_taken_and_the_rest_left_to_chance(name, part):
     start(initial, new, name, parts=[part])
 
     parts = set()
-    for key, tensor in own_tensors(new).items():
-        source = initial.tensors[key] if find_part(key) == part else own_tensors(untouched)[key]
+    for key, tensor in untied_state_dict(new).items():
+        source = (
+            initial.tensors[key] if find_part(key) == part else untied_state_dict(untouched)[key]
+        )
         assert torch.equal(tensor, source), key
         parts.add(find_part(key))
     assert parts == {*ALL}
@@ -134,7 +136,7 @@ def test_tokens_of_a_side_are_matched_with_those_of_that_side(name):
     new = build_model(tiny_config(name), source_size=len(source), target_size=len(target)).eval()
     _, initial = finished(name)
     start_from(initial, new, tiny_config(name), (source, target), ALL)
-    of_words = {key: weight for key, weight in own_tensors(new).items() if is_of_words(key)}
+    of_words = {key: weight for key, weight in untied_state_dict(new).items() if is_of_words(key)}
     for key, weight in of_words.items():
         side = source if key.startswith("source") else target
         rows = [KNOWN.tokens.index(token) for token in side.tokens]

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from nmt_core.models.embedding import pretrained_table
+from nmt_core.models.embedding import build_pretrained_embedding
 from nmt_core.models.settings import build_model
 from nmt_core.training.optimizer import (
     build_optimizer,
@@ -21,7 +21,8 @@ def held(optimizer):
 @pytest.mark.parametrize("frozen", [True, False])
 def test_frozen_weights_are_left_out_and_no_other(config, frozen):
     vectors = {
-        side: pretrained_table(torch.randn(9, 16), frozen=frozen) for side in ("source", "target")
+        side: build_pretrained_embedding(torch.randn(9, 16), frozen=frozen)
+        for side in ("source", "target")
     }
     model = build_model(
         tiny_config("transformer_article"), source_size=9, target_size=9, pretrained=vectors

@@ -249,7 +249,7 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
     config = files.read_json(bundle / "model.json") | more
     reseal(bundle, "model.json", json.dumps(config).encode())
 
-    with pytest.raises(BundleError, match="does not fit its model"):
+    with pytest.raises(BundleError, match="does not match its model"):
         Translator.load(bundle)
     assert ["meta"] == places
 

@@ -260,7 +260,7 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
         ("train.sede=2", "params.yaml: train.sede is not a parameter; did you mean 'seed'?"),
         ("train.seed=x", "params.yaml: train.seed must be integer, got 'x'"),
         ("train.seed.x=1", "params.yaml: train.seed must be integer, got {'x': 1}"),
-        ("train.model.heads=3", "params.yaml: train.model: width 128 does not split"),
+        ("train.model.heads=3", "params.yaml: train.model: width 128 is not divisible"),
         ("langauges=de-en", "langauges= is unknown; did you mean 'languages'?"),
         ("dtaa=demo", "dtaa= is unknown; did you mean 'data'?"),
         ("shrad=1", "params.yaml: shrad is not a section; did you mean 'shard'?"),
