@@ -20,10 +20,8 @@ def held(optimizer):
 @pytest.mark.parametrize("config", [AdamW(), Muon(), NesterovSgd()])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_frozen_weights_are_left_out_and_no_other(config, frozen):
-    vectors = {
-        side: build_pretrained_embedding(torch.randn(9, 16), frozen=frozen)
-        for side in ("source", "target")
-    }
+    rows = {side: torch.randn(9, 16) for side in ("source", "target")}
+    vectors = {side: build_pretrained_embedding(x, frozen=frozen) for side, x in rows.items()}
     model = build_model(
         tiny_config("transformer_article"), source_size=9, target_size=9, pretrained=vectors
     )
