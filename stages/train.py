@@ -39,9 +39,9 @@ from nmt_core.models.seq2seq import Pretrained, Seq2Seq
 from nmt_core.models.settings import build_model
 from nmt_core.models.weights import untied_state_dict
 from nmt_core.text.side import Side
-from nmt_core.training.checkpoint import CheckpointStore, prolong
+from nmt_core.training.checkpoint import CheckpointStore, adopt_checkpoint
 from nmt_core.training.distributed import ALONE, World, init_process_group
-from nmt_core.training.initial import average_with, load_initial_model, start_from
+from nmt_core.training.initial import average_weights, copy_weights, load_initial_model
 from nmt_core.training.objective import TranslationObjective
 from nmt_core.training.optimizer import build_optimizer
 from nmt_core.training.progress import Point, Progress
@@ -86,7 +86,7 @@ def run(
         pretrained=load_pretrained(inputs.embeddings),
     )
     if initial := load_initial_model(inputs.initial_model):
-        notes = [*notes, *start_from(initial, model, params.model, known, params.initial_parts)]
+        notes = [*notes, *copy_weights(initial, model, params.model, known, params.initial_parts)]
     model.to(compute.device)
     objective, cut = build_objective(params, inputs, sides, languages, model, compute)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
@@ -108,7 +108,7 @@ def run(
     )
     progress = trainer.fit()
     if initial and params.initial_share > 0:
-        average_with(initial, model, known, params.initial_parts, params.initial_share)
+        average_weights(initial, model, known, params.initial_parts, params.initial_share)
     return model, progress
 
 
@@ -285,7 +285,7 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
         )
         return
     validate_every = params.training.validate_every
-    prolonged = prolong(store, others, budget=params.budget, validate_every=validate_every)
+    prolonged = adopt_checkpoint(store, others, budget=params.budget, validate_every=validate_every)
     if prolonged is None:
         yield (
             f"training begins anew, though {others[0].folder} differs in its budget only: what is "

@@ -1,1 +1,1 @@
-"""The training loop, its loss, optimizer, schedule, checkpoints and processes."""
+"""The training loop, loss, optimizers, schedules, checkpoints and data parallelism."""

@@ -1,12 +1,12 @@
-"""All that training needs to continue as if it had never stopped, on disk.
+"""Checkpoints, from which training continues exactly as if it had not stopped.
 
-A checkpoint is one safetensors file (weights, optimizer, averages, as tensors) and one JSON file
-written after it, which holds the rest, the digest of the tensors, and its own. A checkpoint without
-its JSON file was interrupted while it was written and does not count; one whose digests differ, or
-whose best model's do, was damaged, and the one before it is taken.
+A checkpoint is a safetensors file with the weights, optimizer state and averages, and a JSON file
+with the progress and the digests of both files. The JSON file is written last, so a checkpoint
+without it was interrupted and is ignored. If a digest of a checkpoint or of its best model differs,
+the checkpoint is damaged and training continues from the previous one.
 
-A checkpoint names the best model up to it. So what a training leaves behind that lost its future,
-as by a power cut between a best model and its checkpoint, is never taken for its own.
+A checkpoint names the best model so far. So a best model that was saved just before a crash, after
+the last checkpoint, is never mistaken for the best model of the resumed training.
 """
 
 import hashlib
@@ -30,77 +30,76 @@ from nmt_core.training.progress import Progress
 from nmt_core.training.settings import Budget
 
 FORMAT = 3
-"""Counts up when a program that knows the old number could not read the new one."""
+"""Version of the file format, increased when an older program could not read the new files."""
 
 _NAME = re.compile(r"(?:step|best)-(\d{8,})")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A moment of a training."""
+    """The state of a training after some step."""
 
     tensors: Mapping[str, Tensor]
     progress: Mapping[str, Any]
-    """Whatever JSON holds exactly: step, position, histories."""
+    """Step, position and histories, as values that JSON stores exactly."""
 
 
 class CheckpointStore:
-    """Keeps the newest checkpoints of one training, and the best model of each.
+    """The newest checkpoints of one training, and their best models.
 
     Args:
-        folder: belongs to one training; its name is the training's fingerprint.
-        keep: newest checkpoints to keep.
+        folder: folder of one training, named by the training's fingerprint.
+        keep: number of checkpoints to keep.
     """
 
     def __init__(self, folder: Path, *, keep: int = 2) -> None:
         self.folder = folder
         self.keep = keep
         self.rejected: list[str] = []
-        """What ``newest`` could not use, as sentences."""
+        """Why ``newest`` skipped checkpoints, one message for each."""
         self._best: int | None = None
 
     def save(self, checkpoint: Checkpoint, *, step: int) -> None:
-        """Write a checkpoint whole, then remove what is no longer needed.
+        """Write a checkpoint, then remove outdated files.
 
         Raises:
-            BundleError: if the disk refuses; what was there before is still there.
+            BundleError: if writing fails; earlier checkpoints are kept.
         """
         self._write(f"step-{step:08d}", checkpoint)
-        self._tidy(step)
+        self._remove_outdated(step)
 
     def save_best(self, checkpoint: Checkpoint, *, step: int) -> None:
-        """Write the best model so far; the next checkpoint names it, and outdates the one before.
+        """Write the best model so far, which the next checkpoint names.
 
         Raises:
-            BundleError: if the disk refuses; what was there before is still there.
+            BundleError: if writing fails; earlier files are kept.
         """
         self._write(f"best-{step:08d}", checkpoint)
         self._best = step
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no checkpoint, not even a damaged one."""
+        """Whether there is no checkpoint, intact or damaged."""
         return not self._names()
 
     def newest(
-        self, suits: Callable[[Mapping[str, Any]], bool] = lambda _: True
+        self, accepts: Callable[[Mapping[str, Any]], bool] = lambda _: True
     ) -> Checkpoint | None:
-        """Return the newest checkpoint that is intact and suits, or None if there never was one.
+        """Return the newest intact checkpoint that is accepted, or None if there is none.
 
         Args:
-            suits: tells by the progress of a checkpoint whether it is one to return.
+            accepts: returns whether to consider a checkpoint, given its progress.
 
         Raises:
-            BundleError: if those that there are, are damaged: training never starts from
-                scratch silently.
+            BundleError: if all these checkpoints are damaged; training must not restart silently.
         """
         for name in self._names():
             try:
-                if not suits(self._record(name)["progress"]):
+                if not accepts(self._record(name)["progress"]):
                     continue
-                best = self._intact(name)["best"]
+                best = self._verified_record(name)["best"]
                 if best is not None:
-                    self._intact(f"best-{best:08d}")
+                    self._verified_record(f"best-{best:08d}")
             except BundleError as error:
                 self.rejected.append(str(error))
                 continue
@@ -114,24 +113,24 @@ class CheckpointStore:
         return None
 
     def best(self) -> Checkpoint:
-        """Return the best model up to the checkpoint that was read or written last.
+        """Return the best model of the checkpoint that was read or written last.
 
         Raises:
-            BundleError: if there is none, or it was damaged.
+            BundleError: if there is no best model, or it is damaged.
         """
         if self._best is None:
-            raise BundleError(f"{self.folder} holds no best model; train again")
+            raise BundleError(f"{self.folder} has no best model; train again")
         return self._read(f"best-{self._best:08d}")
 
     def _names(self) -> list[str]:
-        """Names of complete checkpoints, newest first."""
+        """Return the names of complete checkpoints, newest first."""
         return sorted((path.stem for path in self.folder.glob("step-*.json")), reverse=True)
 
     def _record(self, name: str) -> Any:
-        """Return what a JSON file holds beside its own digest.
+        """Return the content of a JSON file, without format and digest.
 
         Raises:
-            BundleError: if it is not as it was written.
+            BundleError: if the file cannot be read, or was altered.
         """
         try:
             sealed = files.read_json(self.folder / f"{name}.json")
@@ -139,16 +138,16 @@ class CheckpointStore:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BundleError(f"{name} cannot be read ({error})") from None
         if version != FORMAT:
-            raise BundleError(f"{name} is of format {version}, this program reads {FORMAT}")
+            raise BundleError(f"{name} has format {version}, this version reads {FORMAT}")
         if digest != _digest(record):
             raise BundleError(f"{name}.json was altered since it was written")
         return record
 
-    def _intact(self, name: str) -> Any:
-        """Return what the JSON file holds, once the tensors, too, are known to be as written.
+    def _verified_record(self, name: str) -> Any:
+        """Return the content of a JSON file after a check of the tensors' digest.
 
         Raises:
-            BundleError: if they are not.
+            BundleError: if a file cannot be read, or was altered.
         """
         record, tensors = self._record(name), self.folder / f"{name}.safetensors"
         try:
@@ -160,7 +159,7 @@ class CheckpointStore:
         return record
 
     def _read(self, name: str) -> Checkpoint:
-        progress = self._intact(name)["progress"]
+        progress = self._verified_record(name)["progress"]
         return Checkpoint(load_file(self.folder / f"{name}.safetensors"), progress)
 
     def _write(self, name: str, checkpoint: Checkpoint) -> None:
@@ -171,46 +170,46 @@ class CheckpointStore:
                 digest = files.sha256(part)
             record = {"sha256": digest, "best": self._best, "progress": dict(checkpoint.progress)}
             sealed = {"format": FORMAT, "sha256": _digest(record), "record": record}
-            # floats survive JSON exactly; infinities do not, and progress holds none
+            # JSON stores finite floats exactly
             files.write_text(self.folder / f"{name}.json", json.dumps(sealed, allow_nan=False))
         except NmtError as error:
-            raise BundleError(f"{error}: training continues from the checkpoint before") from None
+            raise BundleError(f"{error}: training continues from the last checkpoint") from None
 
-    def _tidy(self, step: int) -> None:
-        """Remove what the newest checkpoints up to a step do without, and parts of dead processes.
+    def _remove_outdated(self, step: int) -> None:
+        """Remove outdated files up to a step, and partial files of dead processes.
 
-        What lies beyond the step stays: another process may train the same, and be ahead.
+        Files of later steps stay, because another process may run the same training and be ahead.
         """
         kept = [name for name in self._names() if 0 <= _step_of(name) <= step][: self.keep]
         bests = set()
         for name in kept:
-            with suppress(BundleError):  # a damaged one
+            with suppress(BundleError):  # a damaged checkpoint
                 bests.add(f"best-{self._record(name)['best'] or 0:08d}")
         present = {path.stem for path in self.folder.iterdir() if path.suffix != ".part"}
         outdated = {name for name in present if 0 <= _step_of(name) <= step} - {*kept, *bests}
-        for name in sorted(outdated, reverse=True):  # a checkpoint before the best that it names
+        for name in sorted(outdated, reverse=True):  # a checkpoint before its best model
             self._remove(name)
         files.sweep(self.folder)
 
     def _remove(self, name: str) -> None:
-        # the JSON file goes first: without it the tensors do not count
+        # the JSON file first, so that an interruption leaves no damaged checkpoint
         for suffix in (".json", ".safetensors"):
             (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 def _step_of(name: str) -> int:
-    """Return the step in a name, or -1 if it is none of ours."""
-    found = _NAME.fullmatch(name)
-    return int(found[1]) if found else -1
+    """Return the step in a file name, or -1 for the name of another file."""
+    match = _NAME.fullmatch(name)
+    return int(match[1]) if match else -1
 
 
 def _digest(record: Any) -> str:
-    """Return the SHA-256 digest of what JSON holds, however it is spaced."""
+    """Return the SHA-256 digest of a JSON value, regardless of white space and order of keys."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
-    """Return weights and optimizer state under flat names; nothing is copied."""
+def collect_training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor]:
+    """Return weights and optimizer state under flat names, without copies."""
     tensors = {f"model.{name}": value for name, value in untied_state_dict(model).items()}
     for number, entries in optimizer.state_dict()["state"].items():
         for name, value in entries.items():
@@ -220,69 +219,69 @@ def training_tensors(model: nn.Module, optimizer: Optimizer) -> dict[str, Tensor
 
 
 def restore_training(model: nn.Module, optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Bring back what ``training_tensors`` gave; other tensors are left alone.
+    """Restore the state that ``collect_training_tensors`` returned; ignore other tensors.
 
     Raises:
-        BundleError: if the weights are not those of this model.
+        BundleError: if the weights do not match the model.
     """
     weights: dict[str, Tensor] = {}
     entries: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
-        part, _, rest = name.partition(".")
-        if part == "model":
-            weights[rest] = value
-        elif part == "optimizer":
-            number, key = rest.split(".", 1)
+        owner, _, key = name.partition(".")
+        if owner == "model":
+            weights[key] = value
+        elif owner == "optimizer":
+            number, key = key.split(".", 1)
             entries.setdefault(int(number), {})[key] = value
     load_untied_state_dict(model, weights)
     optimizer.load_state_dict({**optimizer.state_dict(), "state": entries})
 
 
-def prolong(
+def adopt_checkpoint(
     store: CheckpointStore,
-    others: Iterable[CheckpointStore],
+    candidates: Iterable[CheckpointStore],
     *,
     budget: Budget,
     validate_every: int,
 ) -> tuple[CheckpointStore, int] | None:
-    """Put the farthest checkpoint of other trainings, and its best model, into an empty store.
+    """Copy the farthest usable checkpoint of other trainings, and its best model, into a store.
 
-    It is one that a training with ``budget`` passes on its way from the beginning, so that both end
-    in the same bytes. This holds where no update depends on the budget.
+    A checkpoint is usable if a training with ``budget`` would reach the same state from the
+    beginning. This requires that no update depends on the budget.
 
     Args:
-        store: where the training continues from.
-        others: checkpoints of trainings that differ in nothing but their budget.
-        budget: ends the training.
-        validate_every: updates between two validations, in all of them.
+        store: the empty store from which the training will continue.
+        candidates: checkpoints of trainings that differ only in their budget.
+        budget: budget of the new training.
+        validate_every: updates between two validations, the same in all trainings.
 
     Returns:
-        Whose checkpoint it was, and its step; None if there is none to go on from.
+        The store that the checkpoint comes from, and its step; None if no checkpoint is usable.
 
     Raises:
-        BundleError: if the disk refuses.
+        BundleError: if writing fails.
     """
-    passes = partial(is_passed, budget=budget, validate_every=validate_every)
-    found: list[tuple[CheckpointStore, Checkpoint]] = []
-    for other in others:
-        with suppress(BundleError):  # those that would do are damaged
-            if passed := other.newest(passes):
-                found.append((other, passed))
-    farthest = max(found, key=lambda pair: pair[1].progress["step"], default=None)
+    accepts = partial(is_on_path, budget=budget, validate_every=validate_every)
+    usable: list[tuple[CheckpointStore, Checkpoint]] = []
+    for candidate in candidates:
+        with suppress(BundleError):  # all usable checkpoints of this candidate are damaged
+            if checkpoint := candidate.newest(accepts):
+                usable.append((candidate, checkpoint))
+    farthest = max(usable, key=lambda pair: pair[1].progress["step"], default=None)
     if farthest is None:
         return None
-    other, checkpoint = farthest
+    origin, checkpoint = farthest
     if (best := checkpoint.progress["best_step"]) is not None:
-        store.save_best(other.best(), step=best)
+        store.save_best(origin.best(), step=best)
     store.save(checkpoint, step=(step := checkpoint.progress["step"]))
-    return other, step
+    return origin, step
 
 
-def is_passed(values: Mapping[str, Any], *, budget: Budget, validate_every: int) -> bool:
-    """Tell whether a training with ``budget`` comes to where another one was, and goes on.
+def is_on_path(values: Mapping[str, Any], *, budget: Budget, validate_every: int) -> bool:
+    """Return whether a training with ``budget`` would reach this progress, and continue.
 
-    It does not come to where the other one validated because its own budget was spent, or a part of
-    its seconds was; how far seconds lead is never the same, so a budget of them goes on from there.
+    A training with another budget would not repeat a validation that was due only because that
+    budget, or a part of its seconds, was spent. A budget in seconds accepts such a progress.
     """
     progress = config.build(Progress, values, at="progress")
     regular = all(point.step % validate_every == 0 for point in progress.history)

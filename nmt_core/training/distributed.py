@@ -1,8 +1,8 @@
-"""Several processes that train one model: each reads its share of every batch.
+"""Data parallelism: several processes train one model, and each reads its share of every batch.
 
-Gradients are summed over the processes before they are used, so that all make the same update, and
-what is random is drawn by each for itself. The first process decides and writes; the others follow.
-torchrun starts them, and says by the environment which is which.
+Gradients are summed over the processes, so that all processes make the same update. Each process
+draws its own random numbers. Only the first process decides and writes files. torchrun starts the
+processes and sets their environment.
 """
 
 import json
@@ -25,78 +25,77 @@ from nmt_core.training.checkpoint import Checkpoint
 from nmt_core.training.settings import WorldConfig
 
 RENDEZVOUS = "NMT_RENDEZVOUS"
-"""In the environment of processes on one machine: a file in which they find each other, so that no
-port need be open to the network."""
+"""Environment variable: the rendezvous file of processes on one machine, used instead of a network
+port."""
 
-BEATS = 4
-"""Signs of life per time-out, of a process that works while others wait."""
+HEARTBEATS = 4
+"""Messages per time-out that a working process sends to waiting processes."""
 
 
 class PeerError(NmtError):
-    """Another process of the training has died, or does not answer."""
+    """Another process of the training died or does not answer."""
 
 
 @contextmanager
 def explain_peer_errors(rank: int) -> Iterator[None]:
-    """Do what takes all processes; torch has but one error for whatever may be wrong with them.
+    """Convert the RuntimeError of a collective operation, torch's only error for lost processes.
 
     Raises:
-        PeerError: if not all of them take part.
+        PeerError: if a process does not take part.
     """
     try:
         yield
     except RuntimeError as error:
         reason = str(error).splitlines()[0].rpartition("] ")[2].partition(". ")[0]
         raise PeerError(
-            f"rank {rank} has lost another process of the training ({reason})"
+            f"rank {rank} lost another process of the training ({reason}); run again to continue"
         ) from None
 
 
-def measures_batches(model: nn.Module) -> bool:
-    """Tell whether a model remembers more than weights: the statistics of whole batches."""
+def has_batch_statistics(model: nn.Module) -> bool:
+    """Return whether a model has buffers with statistics of whole batches."""
     return bool(untied_state_dict(model).keys() - dict(model.named_parameters()).keys())
 
 
 @dataclass(frozen=True)
 class World:
-    """The processes of a training, as one of them sees it; alone, none of this costs anything."""
+    """The process group of a training, as one process sees it; free for a single process."""
 
     rank: int = 0
     size: int = 1
     timeout_seconds: float = 300.0
-    """How long they wait for each other."""
+    """Seconds that processes wait for each other."""
 
     @property
     def is_main(self) -> bool:
-        """Whether this process is the one that decides and writes."""
+        """Whether this process decides and writes files."""
         return self.rank == 0
 
     @property
     def seed_rank(self) -> tuple[int, ...]:
-        """The rank, if there are several: seeds get it, so that processes draw differently."""
+        """The rank as a part of seeds, so that processes draw differently; empty for size 1."""
         return (self.rank,) if self.size > 1 else ()
 
-    def part(self, passes: "World") -> "World":
-        """Return the place of a pass of this process, as if every pass were a process."""
+    def subdivide(self, passes: "World") -> "World":
+        """Return the rank and size of a pass of this process, as if every pass were a process."""
         return World(self.rank + self.size * passes.rank, self.size * passes.size)
 
     def check(self, model: nn.Module) -> None:
-        """Refuse a model that measures whole batches, of which each process sees a share.
+        """Check that the model can be trained by this many processes.
 
         Raises:
-            ConfigError: if what the model remembers is more than weights.
+            ConfigError: if the model has batch normalisation, and each process reads only a share.
         """
-        if self.size > 1 and measures_batches(model):
+        if self.size > 1 and has_batch_statistics(model):
             raise ConfigError(
-                f"this model normalises by the statistics of whole batches, of which each of "
-                f"{self.size} processes or passes sees a share; set train.compute.processes and "
-                f"train.compute.accumulate to 1"
+                f"batch normalisation needs whole batches, which {self.size} processes or passes "
+                f"would share; set train.compute.processes and train.compute.accumulate to 1"
             )
 
     def sum_gradients(self, weights: Sequence[Tensor], loss: Tensor) -> Tensor:
-        """Make every gradient its sum over the processes; return the sum of their losses.
+        """Replace every gradient by its sum over the processes; return the sum of the losses.
 
-        A process that read nothing has no gradients, and gets the others'.
+        A process that read no rows has no gradients and receives the sums of the other processes.
         """
         if self.size == 1:
             return loss
@@ -109,21 +108,21 @@ class World:
         with explain_peer_errors(self.rank):
             dist.all_reduce(flat)
         *sums, total = flat.split([*(gradient.numel() for gradient in gradients), 1])
-        for gradient, part in zip(gradients, sums, strict=True):
-            gradient.copy_(part.view_as(gradient))
+        for gradient, summed in zip(gradients, sums, strict=True):
+            gradient.copy_(summed.view_as(gradient))
         return total.squeeze(0)
 
     def all_reduce_max(self, *values: float) -> list[float]:
-        """Return the greatest of each value over the processes."""
+        """Return the maximum of each value over the processes."""
         if self.size == 1:
             return list(values)
-        told = torch.tensor(values, dtype=torch.float64)
+        maxima = torch.tensor(values, dtype=torch.float64)
         with explain_peer_errors(self.rank):
-            dist.all_reduce(told, op=dist.ReduceOp.MAX)
-        return told.tolist()
+            dist.all_reduce(maxima, op=dist.ReduceOp.MAX)
+        return maxima.tolist()
 
     def run_on_main(self, work: Callable[[], None]) -> None:
-        """Let the first process work, for as long as it lives; the others wait."""
+        """Call ``work`` in the first process, while the others wait without a time-out."""
         if self.size == 1:
             work()
         elif self.is_main:
@@ -135,31 +134,31 @@ class World:
                 pass
 
     def broadcast(self, message: bytes) -> bytes:
-        """Return the first process's message; those of the others do not count."""
+        """Return the message of the first process; other messages are ignored."""
         if self.size == 1:
             return message
         (length,) = self.all_reduce_max(len(message) if self.is_main else 0)
-        told = torch.zeros(int(length), dtype=torch.uint8)
+        buffer = torch.zeros(int(length), dtype=torch.uint8)
         if self.is_main:
-            told = torch.frombuffer(bytearray(message), dtype=torch.uint8)
+            buffer = torch.frombuffer(bytearray(message), dtype=torch.uint8)
         with explain_peer_errors(self.rank):
-            dist.broadcast(told, src=0)
-        return told.numpy().tobytes()
+            dist.broadcast(buffer, src=0)
+        return buffer.numpy().tobytes()
 
     def broadcast_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
-        """Return the first process's checkpoint."""
+        """Return the checkpoint of the first process."""
         progress = self.broadcast(json.dumps(dict(checkpoint.progress)).encode())
         tensors = self.broadcast(save(dict(checkpoint.tensors)))
         return Checkpoint(load(tensors), json.loads(progress))
 
     @contextmanager
     def _alive(self) -> Iterator[None]:
-        """Tell those who wait, time and again, that this process still works."""
+        """Send heartbeats to the waiting processes from a thread."""
         done = threading.Event()
 
         def beat() -> None:
-            with suppress(PeerError):  # met again as soon as the work is done
-                while not done.wait(self.timeout_seconds / BEATS):
+            with suppress(PeerError):  # raised again after the work
+                while not done.wait(self.timeout_seconds / HEARTBEATS):
                     self.all_reduce_max(1)
 
         thread = threading.Thread(target=beat, name="alive", daemon=True)
@@ -172,16 +171,16 @@ class World:
 
 
 ALONE = World()
-"""A training by one process."""
+"""The process group of a training by one process."""
 
 
 @contextmanager
 def init_process_group(config: WorldConfig) -> Iterator[World]:
-    """Join the processes that torchrun has started this one with, if it has.
+    """Join the process group of torchrun; without torchrun, give ``ALONE``.
 
     Raises:
-        ConfigError: if there are fewer GPUs here than processes.
-        PeerError: if not all of them come.
+        ConfigError: if this machine has fewer GPUs than processes.
+        PeerError: if a process does not join in time.
     """
     if not dist.is_torchelastic_launched() or os.environ["WORLD_SIZE"] == "1":
         yield ALONE
@@ -201,20 +200,20 @@ def init_process_group(config: WorldConfig) -> Iterator[World]:
     try:
         yield World(rank, size, config.timeout_seconds)
     finally:
-        if not isinstance(sys.exception(), Exception):  # then others may be gone
+        if not isinstance(sys.exception(), Exception):  # after an error, peers may be dead
             dist.destroy_process_group()
 
 
 def take_gpu(number: int, *, processes: int) -> None:
-    """Compute on one of this machine's GPUs from now on.
+    """Make one of this machine's GPUs the current device.
 
     Raises:
-        ConfigError: if there are fewer of them than processes.
+        ConfigError: if this machine has fewer GPUs than processes.
     """
     gpus = torch.cuda.device_count()
     if gpus < processes:
         raise ConfigError(
-            f"{processes} processes need as many GPUs, and {gpus} can be seen here; lower "
+            f"{processes} processes require {processes} GPUs, but this machine has {gpus}; lower "
             f"train.compute.processes, or set train.compute.device to 'cpu'"
         )
     torch.cuda.set_device(number)

@@ -1,8 +1,7 @@
-"""Starting from the weights of another model (transfer learning; Zoph et al. 2016).
+"""Initialise a model with the weights of another model (transfer learning; Zoph et al. 2016).
 
-Training goes on where the other model ended, on other text: fine-tuning. Its optimizer and its
-schedule begin anew. Both models share the rows of tokens that both know, regardless of their
-numbers; rows of new tokens stay random.
+This is fine-tuning, with a new optimizer and a new schedule. Embedding rows are copied for tokens
+of both vocabularies, regardless of their IDs; rows of new tokens stay random.
 """
 
 import json
@@ -25,12 +24,12 @@ from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.training.settings import ModelPart
 
 LAYER_SETTINGS: Mapping[ModelPart, str] = {"encoder": "encoder_layers", "decoder": "decoder_layers"}
-"""Settings that count only where their part is taken."""
+"""Settings that must match only if their part of the model is copied."""
 
 
 @dataclass(frozen=True)
 class InitialModel:
-    """A finished model to start from."""
+    """A trained model whose weights initialise another model."""
 
     config: Seq2SeqConfig
     tensors: Mapping[str, Tensor]
@@ -39,7 +38,7 @@ class InitialModel:
 
 
 def load_initial_model(folder: Path) -> InitialModel | None:
-    """Return the model that the download stage brought, if it brought any."""
+    """Return the initial model from the download stage, or None if there is none."""
     if not (folder / "model.json").exists():
         return None
     return InitialModel(
@@ -50,19 +49,19 @@ def load_initial_model(folder: Path) -> InitialModel | None:
     )
 
 
-def start_from(
+def copy_weights(
     initial: InitialModel,
     model: Seq2Seq[Any, Any],
     config: Seq2SeqConfig,
     vocabularies: tuple[Vocabulary, Vocabulary],
     parts: Collection[ModelPart],
 ) -> list[str]:
-    """Give a new model the weights of another, in place; say what it has from there.
+    """Copy the weights of the initial model into a new model, in place; return notes for the log.
 
     Raises:
-        ConfigError: if the two models are not alike in what is taken.
+        ConfigError: if the settings of the copied parts differ.
     """
-    check_alike(initial, config, parts)
+    check_compatible(initial, config, parts)
     with torch.no_grad():
         for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
             weight[rows] = values
@@ -71,8 +70,8 @@ def start_from(
     new = [len(vocabulary) - len(rows) for vocabulary, (rows, _) in pairs]
     if "embeddings" in parts and any(new):
         notes.append(
-            f"{new[0]:,} source and {new[1]:,} target tokens are unknown to it, and start from "
-            f"chance"
+            f"{new[0]:,} source and {new[1]:,} target tokens are not in its vocabularies; their "
+            f"embeddings start from random values"
         )
     return notes
 
@@ -83,39 +82,41 @@ def pair_weights(
     vocabularies: tuple[Vocabulary, Vocabulary],
     parts: Collection[ModelPart],
 ) -> Iterator[tuple[Tensor, EllipsisType | list[int], Tensor]]:
-    """Yield the weights of a model, the rows of each that another has, and their values there."""
-    known = _match_both(vocabularies, initial)
+    """Yield each weight that the initial model has too, its common rows, and their new values."""
+    common = _match_both(vocabularies, initial)
     for name, weight in untied_state_dict(model).items():
         if find_part(name) not in parts or name not in initial.tensors:
             continue
-        if is_of_words(name):
-            new, old = known[0 if name.startswith("source") else 1]
+        if has_token_rows(name):
+            new, old = common[0 if name.startswith("source") else 1]
             yield weight, new, initial.tensors[name][old]
         else:
             yield weight, ..., initial.tensors[name]
 
 
-def check_alike(initial: InitialModel, config: Seq2SeqConfig, parts: Collection[ModelPart]) -> None:
-    """Make sure that what is taken of a model fits into another.
+def check_compatible(
+    initial: InitialModel, config: Seq2SeqConfig, parts: Collection[ModelPart]
+) -> None:
+    """Check that the copied parts of the initial model have the same settings.
 
     Raises:
-        ConfigError: naming every setting that is another.
+        ConfigError: naming all settings that differ.
     """
-    of_others = {layers for part, layers in LAYER_SETTINGS.items() if part not in parts}
+    ignored = {layers for part, layers in LAYER_SETTINGS.items() if part not in parts}
     old, new = initial.config.model_dump(mode="json"), config.model_dump(mode="json")
     if old["architecture"] != new["architecture"]:
         raise ConfigError(
-            f"a model of architecture {new['architecture']} cannot start from one of "
-            f"{old['architecture']}; choose MODEL={old['architecture']}, or another initial model"
+            f"the initial model has architecture {old['architecture']}, but train.model has "
+            f"{new['architecture']}; set MODEL={old['architecture']}, or use another initial model"
         )
     differing = [
         name
         for name in new
-        if new[name] != old[name] and name not in of_others and "dropout" not in name
+        if new[name] != old[name] and name not in ignored and "dropout" not in name
     ]
     if differing:
-        as_there = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
-        raise ConfigError(f"train.model is not the initial model's; set {as_there}")
+        remedy = " ".join(f"train.model.{name}={json.dumps(old[name])}" for name in differing)
+        raise ConfigError(f"train.model differs from the initial model; set {remedy}")
 
 
 def find_part(name: str) -> ModelPart:
@@ -126,8 +127,8 @@ def find_part(name: str) -> ModelPart:
     return "encoder" if first.startswith("encoder") else "decoder"
 
 
-def is_of_words(name: str) -> bool:
-    """Tell whether a tensor has a row for each token."""
+def has_token_rows(name: str) -> bool:
+    """Return whether a tensor has a row for each token."""
     return find_part(name) == "embeddings" and ".positions." not in name
 
 
@@ -139,25 +140,25 @@ def _match_both(
 
 
 def _match(new: Vocabulary, old: Vocabulary) -> tuple[list[int], list[int]]:
-    """Return the numbers of the tokens that both know, in the one and in the other."""
+    """Return the IDs of common tokens in the new vocabulary, and their IDs in the old one."""
     numbers = {token: number for number, token in enumerate(old.tokens)}
     both = [(number, numbers[token]) for number, token in enumerate(new.tokens) if token in numbers]
     return [number for number, _ in both], [number for _, number in both]
 
 
 @torch.no_grad()
-def average_with(
+def average_weights(
     initial: InitialModel,
     model: Seq2Seq[Any, Any],
     vocabularies: tuple[Vocabulary, Vocabulary],
     parts: Collection[ModelPart],
     share: float,
 ) -> None:
-    """Average the weights of a model with those that it started from, in place.
+    """Average the weights of a model with its initial weights, in place.
 
-    It becomes ``share * initial + (1 - share) * trained``. What did not start from the initial
-    model stays as it is.
+    The result is ``share * initial + (1 - share) * trained``. Weights that were not copied from the
+    initial model stay unchanged.
     """
     for weight, rows, values in pair_weights(initial, model, vocabularies, parts):
-        if weight.is_floating_point():  # others count batches
+        if weight.is_floating_point():  # integers are counters of batches
             weight[rows] = torch.lerp(weight[rows], values.to(weight), share)

@@ -1,7 +1,7 @@
 """Cross entropy with label smoothing, sampled softmax and scheduled sampling.
 
-Label smoothing is that of Szegedy et al. 2016, section 7. Dimension letters: N positions that are
-not padding, V target vocabulary, B sentences, M drawn words, D model width.
+Label smoothing: Szegedy et al. 2016, section 7. Dimension letters: N positions that are not
+padding, V target vocabulary, B sentences, M drawn words, D model width.
 """
 
 import functools
@@ -22,7 +22,7 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.training.settings import Normalization, ScheduledSampling
 
 TokenLoss = Callable[[Seq2Seq[Any, Any], Tensor, Tensor], Tensor]
-"""Estimates each token's cross entropy from what to predict from (N, D) and what is right (N)."""
+"""Estimates each token's cross entropy (N) from the model, hidden vectors (N, D) and labels (N)."""
 
 
 def batch_loss(
@@ -33,20 +33,19 @@ def batch_loss(
     per: Normalization,
     estimate: TokenLoss | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Return the loss to minimise, and the plain cross entropy summed over tokens, in nats.
+    """Return the loss to minimise, and the sum of the tokens' plain cross entropy, in nats.
 
-    Logits are made for real tokens alone; padding never reaches the output layer.
+    Padding never reaches the output layer.
 
     Args:
         model: scores the batch.
-        batch: pairs.
-        label_smoothing: probability mass spread evenly over the vocabulary.
+        batch: sentence pairs.
+        label_smoothing: probability mass that is spread evenly over the vocabulary.
         per: mean over tokens, or over the tokens of each sentence and then over sentences
             (van der Goten 2018).
-        estimate: replaces the loss over the whole vocabulary, without label smoothing; the plain
-            cross entropy is then this estimate as well.
+        estimate: computes both results instead of the full softmax, without label smoothing.
     """
-    hidden, target = read_targets(model, batch)
+    hidden, target = decode_targets(model, batch)
     if estimate is None:
         losses, plain = smoothed_cross_entropy(model.project(hidden), target, label_smoothing)
     else:
@@ -55,10 +54,10 @@ def batch_loss(
     return (losses * compute_token_weights(batch, per, losses.dtype)).sum(), plain.sum()
 
 
-def read_targets(
+def decode_targets(
     model: Seq2Seq[Any, Any], batch: Batch
 ) -> tuple[Float[Tensor, "N D"], Int[Tensor, " N"]]:
-    """Return what to predict each real target token from, and which it is."""
+    """Return the hidden vector and the label of each target position, without padding."""
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     hidden = hidden.flatten(0, 1).index_select(0, batch.target_places)
@@ -67,60 +66,60 @@ def read_targets(
 
 @torch.inference_mode()
 def measure_predictions(model: Seq2Seq[Any, Any], batches: Iterable[Batch]) -> tuple[float, float]:
-    """Return the cross entropy per target token in nats, and the accuracy in percent.
+    """Return the cross entropy per target token in nats, and the token accuracy in percent.
 
-    Ends of sentences count as tokens. Both are 0 if there is no batch.
+    EOS counts as a token. Both are 0 if there is no batch.
     """
-    total, right, tokens = 0.0, 0, 0
+    total, correct, tokens = 0.0, 0, 0
     for batch in batches:
-        hidden, target = read_targets(model, batch)
+        hidden, target = decode_targets(model, batch)
         logits = model.project(hidden)
         _, plain = smoothed_cross_entropy(logits, target, 0.0)
         total += plain.sum().item()
-        right += int((logits.argmax(dim=1) == target).sum())
+        correct += int((logits.argmax(dim=1) == target).sum())
         tokens += batch.target_tokens
-    return total / max(1, tokens), 100 * right / max(1, tokens)
+    return total / max(1, tokens), 100 * correct / max(1, tokens)
 
 
 def compute_token_weights(
     batch: Batch, per: Normalization, dtype: torch.dtype = torch.float32
 ) -> Float[Tensor, " N"]:
-    """Return each target token's share in the loss; the shares sum to one."""
+    """Return each target token's weight in the loss; the weights sum to 1."""
     places = batch.target_places
     if per == "token":
         return torch.ones_like(places, dtype=dtype) / len(places)
-    real = batch.target_output != PAD
-    lengths = real.sum(dim=1, keepdim=True)
-    shares = 1 / (lengths * len(real)).to(dtype)
-    return shares.expand_as(real).flatten().index_select(0, places)
+    is_token = batch.target_output != PAD
+    lengths = is_token.sum(dim=1, keepdim=True)
+    weights = 1 / (lengths * len(is_token)).to(dtype)
+    return weights.expand_as(is_token).flatten().index_select(0, places)
 
 
 def smoothed_cross_entropy(
     logits: Float[Tensor, "N V"], target: Int[Tensor, " N"], label_smoothing: float
 ) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
-    """Return the smoothed loss (differentiable) and the plain one (not), per token, in nats."""
+    """Return the smoothed loss and the plain loss (without gradient) per token, in nats."""
     smoothed: Any = _SmoothedCrossEntropy
     return cast("tuple[Tensor, Tensor]", smoothed.apply(logits, target, label_smoothing))
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Makes the gradient while the logits are at hand; softmax and loss share one N x V array."""
+    """Compute the gradient in the forward pass; softmax and loss share one N x V array."""
 
     @staticmethod
     def forward(
         ctx: Any, logits: Tensor, target: Tensor, label_smoothing: float
     ) -> tuple[Tensor, Tensor]:
         values = logits.to(torch.promote_types(logits.dtype, torch.float32), copy=True)
-        at_target = target[:, None]
-        right, mean = values.gather(1, at_target), values.mean(dim=1, keepdim=True)
-        peak = values.amax(dim=1, keepdim=True)
-        total = values.sub_(peak).exp_().sum(dim=1, keepdim=True)
-        log_total = total.log() + peak
-        plain = log_total - right
+        labels = target[:, None]
+        label_logits, mean = values.gather(1, labels), values.mean(dim=1, keepdim=True)
+        maximum = values.amax(dim=1, keepdim=True)
+        total = values.sub_(maximum).exp_().sum(dim=1, keepdim=True)
+        log_total = total.log() + maximum
+        plain = log_total - label_logits
         losses = (1 - label_smoothing) * plain + label_smoothing * (log_total - mean)
         if ctx.needs_input_grad[0]:
             gradient = values.div_(total).sub_(label_smoothing / values.size(1))
-            gradient.scatter_add_(1, at_target, torch.full_like(right, label_smoothing - 1))
+            gradient.scatter_add_(1, labels, torch.full_like(label_logits, label_smoothing - 1))
             ctx.save_for_backward(gradient.to(logits.dtype))
         plain = plain.squeeze(1)
         ctx.mark_non_differentiable(plain)
@@ -135,38 +134,39 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
 def replace_with_predictions(
     model: Seq2Seq[Any, Any], batch: Batch, config: ScheduledSampling, done: float
 ) -> Batch:
-    """Return the batch with some of what the decoder reads replaced by its own words.
+    """Return the batch with some of the decoder's input words replaced by the model's predictions.
 
-    This is scheduled sampling (Bengio et al. 2015). Words are drawn one position after another
-    without gradients; the loss then reads them as any others, so it works with every architecture.
-    What it must predict stays; so do BOS and padding. Torch's generator decides.
+    This is scheduled sampling (Bengio et al. 2015). Words are drawn position by position, without
+    gradients and with torch's generator, for any architecture. Labels, BOS and padding stay
+    unchanged. ``done`` is the share of the training budget that is spent.
     """
     probability = config.probability(done)
     if probability == 0:
         return batch
     tokens = batch.target_input
-    own = (torch.rand(tokens.shape, device=tokens.device) < probability) & (tokens != PAD)
-    last = int((own.any(dim=0) * torch.arange(own.size(1), device=own.device)).max())
-    read, training = list(tokens.unbind(dim=1)), model.training
+    replaced = (torch.rand(tokens.shape, device=tokens.device) < probability) & (tokens != PAD)
+    positions = torch.arange(tokens.size(1), device=tokens.device)
+    last = int((replaced.any(dim=0) * positions).max())
+    inputs, training = list(tokens.unbind(dim=1)), model.training
     model.eval()
     try:
         with torch.no_grad():
             memory = model.encode(batch.source, batch.source_padding)
             state = model.start(memory)
             for position in range(1, 1 + last):
-                hidden, state = model.decode(read[position - 1][:, None], memory, state)
-                rows = own[:, position].nonzero().squeeze(1)
+                hidden, state = model.decode(inputs[position - 1][:, None], memory, state)
+                rows = replaced[:, position].nonzero().squeeze(1)
                 words = _choose(model.log_probs(hidden[rows, 0]), config.choose)
-                read[position] = read[position].index_copy(0, rows, words)
+                inputs[position] = inputs[position].index_copy(0, rows, words)
     finally:
         model.train(training)
-    return replace(batch, target_input=torch.stack(read, dim=1))
+    return replace(batch, target_input=torch.stack(inputs, dim=1))
 
 
 def _choose(
     log_probs: Float[Tensor, "N V"], choose: Literal["sample", "best"]
 ) -> Int[Tensor, " N"]:
-    """Return a word per row, none of those that a decoder never reads after the first."""
+    """Return a word per row, except the reserved PAD, BOS and EOS."""
     log_probs = log_probs.index_fill(
         1, torch.tensor([PAD, BOS, EOS]).to(log_probs.device), -torch.inf
     )
@@ -177,19 +177,19 @@ def _choose(
 
 @functools.lru_cache(maxsize=4)
 def compute_inclusion(words: int, expected: int) -> np.ndarray:
-    """Return each word's probability of being drawn; they sum to ``expected``, none exceeds 1.
+    """Return each word's probability of being drawn, at most 1, with sum ``expected``.
 
-    They are proportional to ``log((n + 2) / (n + 1))`` for word ``n``: Zipf's law, for vocabularies
-    numbered from the most frequent word on, as ours are. Other orders only make training noisier.
+    The probability of word ``n`` is proportional to ``log((n + 2) / (n + 1))``, Zipf's law for
+    vocabularies in descending frequency. Another order only makes training noisier.
     """
     if expected >= words:
         return np.ones(words)
     number = np.arange(words)
     share = np.log1p(1 / (number + 1))
-    rest = share[::-1].cumsum()[::-1]
-    factor = (expected - number) / rest  # if the first so many words are sure to be drawn
-    sure = (factor * share <= 1).argmax()
-    return np.minimum(1.0, factor[sure] * share)
+    tail_sums = share[::-1].cumsum()[::-1]
+    factors = (expected - number) / tail_sums  # factor n: if the first n words are always drawn
+    always_drawn = (factors * share <= 1).argmax()
+    return np.minimum(1.0, factors[always_drawn] * share)
 
 
 def estimate_losses(
@@ -203,10 +203,10 @@ def estimate_losses(
 ) -> Float[Tensor, " N"]:
     """Return an estimate of every token's cross entropy, in nats, for large vocabularies.
 
-    This is sampled softmax (Jean et al. 2015): the sum over all words is estimated from the right
-    word and others, ``words`` on average, that the whole batch shares. Each word is drawn or not by
-    itself, with probability q, and a drawn one counts for 1 / q, so the estimate of the sum is
-    unbiased. If all words are drawn, the loss is the full one.
+    This is sampled softmax (Jean et al. 2015): the softmax sum is estimated from the label and from
+    drawn words, ``words`` on average, that the whole batch shares. Each word is drawn independently
+    with a probability q and weighted by 1 / q, so the estimate of the sum is unbiased. If all words
+    are drawn, the loss is exact.
     """
     vocabulary = model.project(hidden[:1]).size(-1)
     probabilities = compute_inclusion(vocabulary, words)
@@ -228,15 +228,15 @@ def sampled_cross_entropy(
 ) -> Float[Tensor, " N"]:
     """Return an estimate of every token's cross entropy, in nats.
 
-    ``project`` returns the logits of given words at all N positions. The right word of a position
-    counts once, whether it was drawn or not; ``log_probability`` is that of each drawn word.
+    ``project`` returns the logits of some words at all N positions. The label of a position counts
+    once, drawn or not. ``log_probability`` has the inclusion probability of each drawn word.
     """
     words, place = torch.cat([drawn, target]).unique(return_inverse=True)
-    place_of_drawn, right = place[: len(drawn)], place[len(drawn) :, None]
+    drawn_places, labels = place[: len(drawn)], place[len(drawn) :, None]
     logits = project(words)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    # what is only there because it is right elsewhere weighs nothing
+    # labels of other positions that were not drawn do not count
     correction = logits.new_full((len(words),), -torch.inf)
-    correction[place_of_drawn] = -log_probability.to(logits.dtype)
-    corrected = (logits + correction).scatter(1, right, logits.gather(1, right))
-    return F.cross_entropy(corrected, right.squeeze(1), reduction="none")
+    correction[drawn_places] = -log_probability.to(logits.dtype)
+    corrected = (logits + correction).scatter(1, labels, logits.gather(1, labels))
+    return F.cross_entropy(corrected, labels.squeeze(1), reduction="none")

@@ -1,6 +1,6 @@
-"""The objective of a training: its data, the loss of an update and the measures of a validation.
+"""The objective of a training: its data, the loss of an update and the scores of a validation.
 
-The loop (``trainer.py``) knows no more of a kind of model.
+The training loop (``trainer.py``) depends on a kind of model only through its objective.
 """
 
 import math
@@ -34,57 +34,57 @@ class Objective(ABC, Generic[BatchT]):
     """The data and the loss of a model."""
 
     model: nn.Module
-    """On its device, in float32."""
+    """The model on its device, in float32."""
     compute: Compute
     config: TrainingConfig | EpochTrainingConfig
     seed: int
-    """Decides the order of the data, and what is drawn in updates."""
+    """Seed of the order of the data and of random draws in updates."""
 
     memory_remedy: ClassVar[str]
-    """Settings to lower if memory runs out in an update."""
+    """For error messages: settings to lower if memory runs out in an update."""
     validation_remedy: ClassVar[str]
-    """The same of a validation."""
+    """The same for a validation."""
     loss_remedy: ClassVar[str]
-    """What to do if a loss is not a number."""
+    """For error messages: a remedy if a loss is not finite."""
 
     @abstractmethod
     def start_from(
         self, position: Position, *, rank: int = 0, size: int = 1
     ) -> Generator[Share[BatchT], None, None]:
-        """Yield the shares of one of several processes of training batches, without end."""
+        """Yield the share of process ``rank`` in each training batch, without end."""
 
     def prepare(self, batch: BatchT, step: int, done: float, rank: tuple[int, ...]) -> BatchT:
-        """Change a batch, on the device, before the update after ``step`` others reads it.
+        """Return the batch, on its device, as the update after ``step`` updates will read it.
 
-        ``done`` is the share of the budget that is used, ``rank`` the number of the process or
-        pass, if there are several; each draws for itself.
+        ``done`` is the spent share of the budget. ``rank`` is the number of the process or pass for
+        seeds; it is empty if there is only one.
         """
         del step, done, rank
         return batch
 
     @abstractmethod
     def compute_loss(self, share: Share[BatchT], step: int) -> tuple[Tensor, Tensor]:
-        """Return the loss to minimise and the summed cross entropy, in nats, of this share."""
+        """Return the loss to minimise and the summed cross entropy of a share, in nats."""
 
     @abstractmethod
     def validate(self) -> tuple[float, dict[str, float]]:
         """Return the mean loss on the validation data, and other scores by name."""
 
     def judge(self, point: Point) -> Merit:
-        """Return the merit of a validation."""
+        """Return the sort key of a validation; the greatest is the best."""
         return (-point.validation_loss,)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the state that an update leaves to the next one, under names of its own."""
+        """Return the state that the objective carries between updates, under unique names."""
         return {}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Restore the state from ``tensors``; other tensors are left alone."""
+        """Restore the state that ``tensors()`` returned; ignore other tensors."""
 
 
 @dataclass
 class EpochObjective(Objective[BatchT]):
-    """The objective of a model of a text, trained by one process in whole passes."""
+    """The objective of a monolingual model, trained by one process for a number of epochs."""
 
     config: EpochTrainingConfig
     count_steps: Callable[[int], int]
@@ -98,7 +98,7 @@ class EpochObjective(Objective[BatchT]):
 
     @abstractmethod
     def share(self, batch: BatchT, after: Position) -> Share[BatchT]:
-        """Count the predictions and tokens of a batch."""
+        """Return the batch with its numbers of predictions and tokens."""
 
     @override
     def start_from(
@@ -107,8 +107,8 @@ class EpochObjective(Objective[BatchT]):
         del rank, size
         epoch, first = position.epoch, position.batch
         while steps := self.count_steps(epoch):
-            rest = islice(self.read_epoch(epoch), first, None)
-            for number, batch in enumerate(rest, start=first + 1):
+            batches = islice(self.read_epoch(epoch), first, None)
+            for number, batch in enumerate(batches, start=first + 1):
                 following = Position(epoch=epoch + 1)
                 after = Position(epoch=epoch, batch=number) if number < steps else following
                 yield self.share(batch, after)
@@ -117,14 +117,14 @@ class EpochObjective(Objective[BatchT]):
 
 @dataclass
 class TranslationObjective(Objective[Batch]):
-    """The data and the loss of a translator."""
+    """The data and the loss of a translation model."""
 
     model: Seq2Seq[Any, Any]
     config: TrainingConfig
     batches: TrainingBatches
     validation: list[Batch]
     translate_and_score: Callable[[Seq2Seq[Any, Any]], float]
-    """Returns the score of greedy validation translations, by the metric."""
+    """Returns the metric's score of greedy translations of validation sentences."""
     metric: str = "score"
     higher_is_better: bool = True
 
@@ -141,12 +141,12 @@ class TranslationObjective(Objective[Batch]):
 
     @override
     def prepare(self, batch: Batch, step: int, done: float, rank: tuple[int, ...]) -> Batch:
-        """Replace target words by predicted ones, as scheduled sampling says."""
+        """Return the batch after scheduled sampling."""
         sampling = self.config.scheduled_sampling
         if sampling.shape == "none":
             return batch
         self.compute.seed(derive_seed(self.seed, "scheduled sampling", step, *rank))
-        with self.compute.autocast():  # its own: torch may keep what it rounds without gradients
+        with self.compute.autocast():  # apart from the update's: it may cache rounded weights
             return replace_with_predictions(self.model, batch, sampling, done)
 
     @override
@@ -177,7 +177,7 @@ class TranslationObjective(Objective[Batch]):
 
     @override
     def judge(self, point: Point) -> Merit:
-        """Rank by the score, at equal scores by the loss; or by the loss alone."""
+        """Return the score, then the loss for ties; or only the loss, as configured."""
         by_loss = super().judge(point)
         if self.config.select_by == "loss":
             return by_loss

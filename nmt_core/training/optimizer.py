@@ -1,4 +1,4 @@
-"""Optimizers, the update of an optimizer, and moving averages of the weights."""
+"""Optimizers, updates, and exponential moving averages of the weights."""
 
 import inspect
 import math
@@ -19,20 +19,20 @@ from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
 OptimizerT = TypeVar("OptimizerT", bound=Optimizer)
 
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the polynomial that Jordan et al. 2024 iterate; it is steepest at 0."""
+NEWTON_SCHULZ_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+"""Coefficients of the odd polynomial of Jordan et al. 2024, chosen for a steep slope at 0."""
 
-ROOT_MEAN_SQUARE = 0.2
-"""Of an update by AdamW at rate 1 (Liu et al. 2025, section 2.2)."""
+UPDATE_RMS = 0.2
+"""Root mean square of AdamW's updates at learning rate 1 (Liu et al. 2025, section 2.2)."""
 
 
 def build_optimizer(model: nn.Module, config: AdamW | Muon | NesterovSgd) -> Optimizer:
-    """Return an optimizer over the weights that learn; its rate is set at every step."""
-    learning = [weight for weight in model.parameters() if weight.requires_grad]
+    """Return an optimizer of the trainable weights; ``apply_gradients`` sets its learning rate."""
+    weights = [weight for weight in model.parameters() if weight.requires_grad]
     if isinstance(config, NesterovSgd):
-        return _Sgd(learning, lr=0.0, momentum=config.momentum, nesterov=True, fused=True)
-    matrices = [weight for weight in learning if weight.dim() > 1]
-    vectors = [weight for weight in learning if weight.dim() <= 1]
+        return _Sgd(weights, lr=0.0, momentum=config.momentum, nesterov=True, fused=True)
+    matrices = [weight for weight in weights if weight.dim() > 1]
+    vectors = [weight for weight in weights if weight.dim() <= 1]
     groups: list[dict[str, Any]] = [
         {"params": matrices, "weight_decay": config.weight_decay},
         {"params": vectors, "weight_decay": 0.0},
@@ -49,24 +49,24 @@ def build_optimizer(model: nn.Module, config: AdamW | Muon | NesterovSgd) -> Opt
 
 
 def find_hidden_matrices(model: nn.Module) -> Iterator[Tensor]:
-    """Yield the matrices inside layers: of no word, for words are learnt one by one."""
-    of_words = {
+    """Yield the trainable matrices inside layers, without embeddings and the output layer."""
+    word_weights = {
         id(module.weight)
         for module in model.modules()
         if isinstance(module, nn.Embedding | OutputLayer)
     }
     for weight in model.parameters():
-        if weight.dim() == len("OI") and id(weight) not in of_words and weight.requires_grad:
+        if weight.dim() == len("OI") and id(weight) not in word_weights and weight.requires_grad:
             yield weight
 
 
 def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor, "N O I"]:
     """Return matrices with the same singular vectors, and singular values near 1.
 
-    Newton-Schulz's iteration (Jordan et al. 2024), of several matrices at once; its products have
-    the type that autocast says.
+    This is the Newton-Schulz iteration of Jordan et al. 2024, for several matrices at once, with
+    products of autocast's type.
     """
-    a, b, c = COEFFICIENTS
+    a, b, c = NEWTON_SCHULZ_COEFFICIENTS
     tall = matrices.size(-2) > matrices.size(-1)
     x = matrices.mT if tall else matrices
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp(min=torch.finfo(x.dtype).tiny)
@@ -77,16 +77,15 @@ def orthogonalize(matrices: Float[Tensor, "N O I"], steps: int) -> Float[Tensor,
 
 
 def _without_compiler(kind: type[OptimizerT]) -> type[OptimizerT]:
-    """Return a kind of optimizer that may be called without torch's compiler.
+    """Return a subclass of an optimizer that does not import torch's compiler.
 
-    Torch wraps what an optimizer does, for its compiler to leave that alone; to say so, it imports
-    the compiler, which takes seconds. Nothing is compiled here.
+    Torch's wrappers of optimizer methods import the compiler to disable it, which takes seconds.
     """
     names = ("add_param_group", "load_state_dict", "state_dict", "step", "zero_grad")
-    plain = {name: inspect.unwrap(getattr(kind, name)) for name in names}
-    plain["step"] = torch.no_grad()(plain["step"])
-    made: type[OptimizerT] = type(kind.__name__, (kind,), plain)
-    return made
+    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
+    methods["step"] = torch.no_grad()(methods["step"])
+    subclass: type[OptimizerT] = type(kind.__name__, (kind,), methods)
+    return subclass
 
 
 _AdamW = _without_compiler(torch.optim.AdamW)
@@ -94,7 +93,7 @@ _Sgd = _without_compiler(torch.optim.SGD)
 
 
 class _MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
-    """AdamW, but Muon for some matrices."""
+    """Muon for hidden matrices, AdamW for the other weights."""
 
     def __init__(
         self,
@@ -110,9 +109,9 @@ class _MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
     @override
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
-        """Update the matrices, and let AdamW update the others, which alone still have gradients.
+        """Update the hidden matrices and clear their gradients, so that AdamW skips them.
 
-        Those of one shape are made orthogonal at once, which is much faster.
+        Matrices of the same shape are orthogonalized together, which is much faster.
         """
         for group in self.param_groups:
             shapes: dict[torch.Size, list[Tensor]] = {}
@@ -121,21 +120,23 @@ class _MuonAdamW(_AdamW):  # type: ignore[misc, valid-type]
                     shapes.setdefault(weight.shape, []).append(weight)
             for shape, weights in shapes.items():
                 rate = group["lr"] * self._config.matrix_rate
-                updates = orthogonalize(self._follow(weights), self._config.orthogonal_steps)
-                size = rate * ROOT_MEAN_SQUARE * math.sqrt(max(shape))
+                updates = orthogonalize(
+                    self._average_gradients(weights), self._config.orthogonal_steps
+                )
+                size = rate * UPDATE_RMS * math.sqrt(max(shape))
                 torch._foreach_mul_(weights, 1 - rate * group["weight_decay"])
                 torch._foreach_add_(weights, list(updates), alpha=-size)
                 for weight in weights:
                     weight.grad = None
         super().step(closure)
 
-    def _follow(self, weights: list[Tensor]) -> Float[Tensor, "N O I"]:
-        """Return Nesterov's mean of the gradients of some weights, and remember it."""
+    def _average_gradients(self, weights: list[Tensor]) -> Float[Tensor, "N O I"]:
+        """Update the momentum of some weights; return Nesterov's average of their gradients."""
         gradients = [weight.grad for weight in weights if weight.grad is not None]
         for weight in weights:
             if not self.state[weight]:
                 self.state[weight]["momentum"] = torch.zeros_like(weight)
-                self.state[weight]["step"] = torch.zeros(())  # AdamW asks all weights for it
+                self.state[weight]["step"] = torch.zeros(())  # AdamW reads it for all weights
         means = [self.state[weight]["momentum"] for weight in weights]
         torch._foreach_lerp_(means, gradients, 1 - self._config.momentum)
         return torch.stack(gradients).lerp_(torch.stack(means), self._config.momentum)
@@ -149,10 +150,10 @@ def apply_gradients(
     learning_rate: float,
     max_norm: float | None,
 ) -> None:
-    """Clip the gradients to an L2 norm, if any, make the optimizer's update, forget them.
+    """Clip the gradients to an L2 norm unless it is None, update the weights, clear the gradients.
 
-    Muon's products of matrices have the type of all others, as Jordan et al. 2024 made them in
-    bfloat16; momentum, and all of AdamW, is in the type of the weights.
+    Muon's matrix products have the type of autocast, like bfloat16 in Jordan et al. 2024. Momentum
+    and AdamW use the type of the weights.
     """
     if max_norm is not None:
         torch.nn.utils.clip_grad_norm_(weights, max_norm)
@@ -164,10 +165,10 @@ def apply_gradients(
 
 
 def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) -> float:
-    """Return a loss that is a number.
+    """Return the loss if it is finite.
 
     Raises:
-        NmtError: if it is infinite or not a number.
+        NmtError: if the loss is infinite or not a number.
     """
     if not math.isfinite(loss):
         raise NmtError(f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}")
@@ -175,11 +176,11 @@ def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) 
 
 
 class ExponentialMovingAverage:
-    """Averages weights over the updates.
+    """Exponential moving average of weights over the updates.
 
     Args:
-        weights: those that learn; frozen ones are their own average.
-        decay: share of the average that an update leaves; 0 averages nothing.
+        weights: the trainable weights.
+        decay: decay of the average per update; 0 turns averaging off.
     """
 
     def __init__(self, weights: Sequence[Tensor], decay: float) -> None:
@@ -188,29 +189,29 @@ class ExponentialMovingAverage:
         self._averages = [weight.detach().clone() for weight in self._weights]
 
     def update(self, step: int) -> None:
-        """Take in the weights after the update of that number, counted from 0."""
+        """Update the average after update number ``step``, counted from 0."""
         if self._averages:
-            # early averages forget faster, or they would remember the random start
+            # a smaller decay at first, to forget the random initial weights
             decay = min(self.decay, (1 + step) / (10 + step))
-            learnt = [weight.detach() for weight in self._weights]
-            torch._foreach_lerp_(self._averages, learnt, 1 - decay)
+            weights = [weight.detach() for weight in self._weights]
+            torch._foreach_lerp_(self._averages, weights, 1 - decay)
 
     @contextmanager
     def swapped_in(self) -> Iterator[None]:
-        """Put the averages in the place of the weights for a while."""
-        kept = [weight.detach().clone() for weight in self._weights]
+        """Replace the weights by the averages within the context."""
+        originals = [weight.detach().clone() for weight in self._weights]
         _copy(self._averages, self._weights)
         try:
             yield
         finally:
-            _copy(kept, self._weights)
+            _copy(originals, self._weights)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the averages under names of their own; nothing is copied."""
+        """Return the averages under unique names, without copies."""
         return {f"average.{number}": value for number, value in enumerate(self._averages)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Bring back what ``tensors`` gave; other tensors are left alone."""
+        """Restore the averages that ``tensors()`` returned; ignore other tensors."""
         _copy([tensors[name] for name in self.tensors()], self._averages)
 
 

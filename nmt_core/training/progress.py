@@ -1,4 +1,4 @@
-"""Progress of a training, which a resumed one needs, and the selection of its best validation."""
+"""The progress of a training, which a checkpoint stores, and the choice of the best validation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,27 +10,27 @@ from nmt_core.training.settings import Budget
 
 
 class Point(Config):
-    """What one validation saw."""
+    """The results of one validation."""
 
     step: int
     epoch: int
     target_tokens: int
-    """Tokens trained on so far; of pairs, those of their targets."""
+    """Number of tokens trained on so far; for sentence pairs, of target tokens."""
     learning_rate: float
     train_loss: float
-    """Plain cross entropy per prediction since the point before, dropout on, in nats."""
+    """Plain cross entropy per prediction since the last validation, with dropout, in nats."""
     validation_loss: float
     """Plain cross entropy per prediction, in nats."""
     validation_scores: dict[str, float]
-    """Other measures by name; of translations, the score of the metric is the last."""
+    """Other scores by name; a translation metric is the last."""
 
     def row(self) -> dict[str, float]:
-        """Return all numbers side by side, such as ``validation_bleu``."""
+        """Return all values in a flat dict, with keys such as ``validation_bleu``."""
         row = self.model_dump(exclude={"validation_scores"})
         return row | {f"validation_{n}": score for n, score in self.validation_scores.items()}
 
     def measures(self) -> dict[str, float]:
-        """Return what was measured of the validation text, as ``validation/bleu`` for a tracker."""
+        """Return the validation's scores with a tracker's keys, such as ``validation/bleu``."""
         return {
             name.replace("_", "/", 1): value
             for name, value in self.row().items()
@@ -39,26 +39,26 @@ class Point(Config):
 
 
 class Progress(Config, frozen=False):
-    """Where a training is; exact in JSON."""
+    """The progress of a training, stored exactly in JSON."""
 
     step: int = 0
     position: Position = Position()
     target_tokens: int = 0
     seconds: float = 0.0
-    """Time spent in updates: of all that is here, what no two trainings have in common, with the
-    next."""
+    """Time spent in updates; like ``validated_seconds``, it differs between equal trainings."""
     validated_seconds: float = 0.0
-    """What that was at the last validation."""
+    """``seconds`` at the last validation."""
     best_step: int | None = None
     finished: bool = False
     loss_sum: float = 0.0
     loss_count: int = 0
-    """Since the last validation; the two below, since the last point of the curve."""
+    """Number of predictions in ``loss_sum``, both since the last validation."""
     recent_sum: float = 0.0
     recent_count: int = 0
+    """Number of predictions in ``recent_sum``, both since the last point of the curve."""
     history: list[Point] = Field(default_factory=list)
     curve: list[dict[str, int | float]] = Field(default_factory=list)
-    """Step, loss and learning rate of the updates since the point before, every ``log_every``."""
+    """Step, mean loss since the last point, and learning rate, every ``log_every`` updates."""
 
     def add_loss(self, loss: float, count: int) -> None:
         """Add the summed loss of an update, in nats, and the number of its predictions."""
@@ -68,7 +68,7 @@ class Progress(Config, frozen=False):
         self.recent_count += count
 
     def add_curve_point(self, learning_rate: float) -> float:
-        """Put a point on the curve; return the mean loss since the one before it."""
+        """Add a point to the curve; return the mean loss since the last point."""
         loss = self.recent_sum / max(1, self.recent_count)
         self.recent_sum, self.recent_count = 0.0, 0
         point = {"step": self.step, "loss": loss, "learning_rate": learning_rate}
@@ -76,7 +76,7 @@ class Progress(Config, frozen=False):
         return loss
 
     def add_point(self, learning_rate: float, loss: float, scores: Mapping[str, float]) -> Point:
-        """Add a validation to the history; the training loss is counted anew after it."""
+        """Add a validation to the history, reset the training loss, return the validation."""
         point = Point(
             step=self.step,
             epoch=self.position.epoch,
@@ -91,7 +91,7 @@ class Progress(Config, frozen=False):
         return point
 
     def has_spent(self, budget: Budget) -> bool:
-        """Tell whether a budget ends the training here."""
+        """Return whether this progress reaches a limit of the budget."""
         return budget.is_spent(
             steps=self.step,
             tokens=self.target_tokens,
@@ -101,15 +101,15 @@ class Progress(Config, frozen=False):
 
 
 Merit = tuple[float, ...]
-"""Sort key of a validation: more is better, first numbers count first."""
+"""Sort key of a validation; the greatest is the best."""
 
 
-def select(merits: Sequence[Merit], patience: int | None) -> tuple[bool, bool]:
-    """Tell whether the last validation is better than all before, and patience is at its end.
+def judge_latest(merits: Sequence[Merit], patience: int | None) -> tuple[bool, bool]:
+    """Return whether the last validation is the best, and whether patience has run out.
 
     Args:
-        merits: of each validation, in order; of equal ones, the first is the best.
-        patience: validations after the best one at which to stop; None never stops.
+        merits: merit of each validation, in order; the first of equal merits is the best.
+        patience: maximum number of validations after the best one; None never stops.
     """
     best = max(range(len(merits)), key=merits.__getitem__)
     since_best = len(merits) - 1 - best

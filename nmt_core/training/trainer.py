@@ -1,13 +1,12 @@
-"""The training loop: one update at a time, resumable to the bit.
+"""The training loop, which resumes exactly.
 
-An ``Objective`` has the data and the loss; what a step does is a function of the weights
-before it, the seed and its number. A checkpoint therefore holds weights, optimizer state, averages,
-the state of the objective and a ``Progress``, and a training continued from it ends in the
-same bytes as one that was never interrupted (on the same processor, with the same number of
-threads).
+An ``Objective`` has the data and the loss. An update depends only on the weights before it, the
+seed and the number of the step. A checkpoint therefore holds weights, optimizer state, averages,
+the state of the objective and a ``Progress``. A resumed training ends in the same bytes as one that
+was never interrupted, on the same processor and with the same number of threads.
 
-Several processes that train one model run this loop together, update by update (see
-``distributed.py``); the first one alone reads and writes, shows and validates.
+Several processes that train one model run this loop together (see ``distributed.py``). Only the
+first process reads and writes checkpoints, logs and validates.
 """
 
 import time
@@ -34,10 +33,10 @@ from nmt_core.models.weights import load_untied_state_dict, untied_state_dict
 from nmt_core.training.checkpoint import (
     Checkpoint,
     CheckpointStore,
+    collect_training_tensors,
     restore_training,
-    training_tensors,
 )
-from nmt_core.training.distributed import ALONE, World, measures_batches
+from nmt_core.training.distributed import ALONE, World, has_batch_statistics
 from nmt_core.training.objective import EpochObjective, Objective
 from nmt_core.training.optimizer import (
     ExponentialMovingAverage,
@@ -45,22 +44,22 @@ from nmt_core.training.optimizer import (
     build_optimizer,
     require_finite,
 )
-from nmt_core.training.progress import Point, Progress, select
+from nmt_core.training.progress import Point, Progress, judge_latest
 from nmt_core.training.settings import Budget, ScheduleConfig
 
-PAIRS_NAMED = 5
+MAX_NAMED_PAIRS = 5
 """Maximum number of pairs named in an error message."""
 
-AHEAD = 2
-"""Number of batches that are made before their updates."""
+PREFETCHED_BATCHES = 2
+"""Number of batches that are prepared before their updates."""
 
 
 @dataclass
 class Trainer:
-    """The loop and what it works with.
+    """The training loop.
 
     Raises:
-        ConfigError: if several processes, or several passes, cannot train this model.
+        ConfigError: if the model cannot be trained in several processes or passes.
     """
 
     objective: Objective[Any]
@@ -72,34 +71,34 @@ class Trainer:
     tracker: Tracker = field(default_factory=Tracker)
     world: World = ALONE
     accumulate: int = 1
-    """Passes in which each process reads its share of a batch."""
+    """Number of passes in which each process reads its share of a batch."""
     progress: Progress = field(default_factory=Progress)
 
     def __post_init__(self) -> None:
         self.model = self.objective.model
-        self.world.part(World(0, self.accumulate)).check(self.model)
+        self.world.subdivide(World(0, self.accumulate)).check(self.model)
         self._weights = [weight for weight in self.model.parameters() if weight.requires_grad]
         self._average = ExponentialMovingAverage(
             self._weights if self.world.is_main else [], self.objective.config.ema_decay
         )
-        self._seconds = 0.0  # time spent in updates, from asking for a batch to its last loss
+        self._seconds = 0.0  # time spent in updates, waiting for batches included
         self._recent = 0.0, 0  # seconds and tokens since the last point of the curve
         self._learning_rate = 0.0
-        self._largest = 0.0  # padded tokens of a pass that is known not to fit into memory
+        self._too_large = 0.0  # padded tokens of the last pass that did not fit into memory
         self._unread_losses: list[tuple[Tensor, int, str]] = []
 
     def fit(self) -> Progress:
-        """Train until done; return where it ended, the best weights in the first process's model.
+        """Train to the end, load the best weights in the first process, return the progress.
 
         Raises:
-            SystemExit: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; another
-                Ctrl-C, a second later, does not wait for it.
-            NmtError: if the loss is not a number or memory runs out, naming the batch, or if
-                another process has died or does not answer.
-            BundleError: if the best model cannot be read back.
+            SystemExit: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; a second
+                Ctrl-C exits without waiting.
+            NmtError: if the loss is not finite or memory runs out, naming the batch, or if
+                another process died or does not answer.
+            BundleError: if the best model cannot be read.
         """
         self._resume()
-        with catch_stop_signals() as signal_caught, self._make_shares_ahead() as shares:
+        with catch_stop_signals() as signal_caught, self._prefetch_shares() as shares:
             while not self.progress.finished:
                 began = time.monotonic()
                 share = next(shares)
@@ -112,11 +111,11 @@ class Trainer:
         return self.progress
 
     @contextmanager
-    def _make_shares_ahead(self) -> Iterator[Iterator[Share[Any]]]:
-        """Give this process's shares of the batches, made while updates before them run.
+    def _prefetch_shares(self) -> Iterator[Iterator[Share[Any]]]:
+        """Yield an iterator of this process's shares, prepared while earlier updates run.
 
-        One thread makes them from begin to end: a process that reads them is killed with the thread
-        that started it, and whoever ends it afterwards may wait for ever for a lock that it held.
+        One thread starts, reads and closes the reading process, which dies with the thread that
+        started it. Another thread that closed it could wait forever for a lock of the dead process.
         """
         shares = self.objective.start_from(
             self.progress.position, rank=self.world.rank, size=self.world.size
@@ -129,12 +128,14 @@ class Trainer:
 
         with ThreadPoolExecutor(1) as pool:
             try:
-                yield submit_ahead(lambda _: pool.submit(make).result, repeat(None), AHEAD)
+                yield submit_ahead(
+                    lambda _: pool.submit(make).result, repeat(None), PREFETCHED_BATCHES
+                )
             finally:
                 pool.submit(shares.close).result()
 
     def train_step(self, share: Share[Any]) -> None:
-        """Make one optimizer update from a batch, of which this process reads its share."""
+        """Make one optimizer update from this process's share of a batch."""
         progress, tokens, place = self.progress, share.target_tokens, self._place(share)
         done = self.budget.done(
             steps=progress.step + 1,
@@ -159,52 +160,52 @@ class Trainer:
         progress.target_tokens += tokens
 
     def _accumulate(self, share: Share[Any], done: float) -> Tensor:
-        """Add this process's share to the gradients in passes that fit into memory.
+        """Add the gradients of this process's share, in passes that fit into memory.
 
         Returns:
-            Its part of the plain cross entropy, summed.
+            The summed plain cross entropy of the share.
         """
         passes = self.accumulate
-        while self._largest and share.batch.size / passes >= self._largest:
+        while self._too_large and share.batch.size / passes >= self._too_large:
             passes *= 2
         while True:
             try:
-                parts = [
+                losses = [
                     self.forward_backward(part, done, World(n, passes))
                     for n, part in enumerate(share.split(passes))
                 ]
             except (MemoryError, RuntimeError) as error:
-                if not self._may_split(error, share, passes):
+                if not self._can_split(error, share, passes):
                     raise
             else:
-                return parts[0] if len(parts) == 1 else torch.stack(parts).sum()
+                return losses[0] if len(losses) == 1 else torch.stack(losses).sum()
             self.optimizer.zero_grad(set_to_none=True)
-            self._largest = share.batch.size / passes
+            self._too_large = share.batch.size / passes
             passes *= 2
 
-    def _may_split(self, error: Exception, share: Share[Any], passes: int) -> bool:
-        """Tell whether a batch may fit into memory in more passes, and say so once."""
+    def _can_split(self, error: Exception, share: Share[Any], passes: int) -> bool:
+        """Return whether more passes can help after an error, and log the first such error."""
         if (
             not is_out_of_memory(error)
             or passes >= share.batch.rows
-            or measures_batches(self.model)
+            or has_batch_statistics(self.model)
         ):
             return False
-        if not self._largest:
+        if not self._too_large:
             self.display.note(
-                f"a batch of {share.target_tokens:,} target tokens does not fit into memory; it, "
-                f"and others of its size, are read in more passes (train.compute.accumulate)"
+                f"a batch of {share.target_tokens:,} target tokens does not fit into memory; "
+                f"batches of this size are read in more passes (see train.compute.accumulate)"
             )
         return True
 
     def forward_backward(self, share: Share[Any], done: float, passes: World = ALONE) -> Tensor:
-        """Add a part of a batch to the gradients; return that of the plain cross entropy, summed.
+        """Add the gradients of a part of a batch; return its summed plain cross entropy.
 
-        ``done`` is the share of the budget that is used. A pass of this process draws what one of
-        so many times more processes would.
+        ``done`` is the spent share of the budget. Each pass draws the random numbers that a process
+        of a larger group would draw.
         """
         objective, step = self.objective, self.progress.step
-        rank, device = self.world.part(passes).seed_rank, objective.compute.device
+        rank, device = self.world.subdivide(passes).seed_rank, objective.compute.device
         if not share.batch.rows:
             return torch.zeros((), device=device)
         batch = objective.prepare(share.batch.to(device), step, done, rank)
@@ -215,12 +216,12 @@ class Trainer:
         return nats.detach()
 
     def _count_time(self, seconds: float, tokens: int) -> None:
-        """Count the time of an update that read so many tokens."""
+        """Add the time and tokens of an update."""
         self._seconds += seconds
         self._recent = self._recent[0] + seconds, self._recent[1] + tokens
 
     def _finish_step(self, signal_caught: Callable[[], int]) -> int:
-        """Log, validate and save what is due; return the signal at which to stop, or 0."""
+        """Log, validate and save if due; return the signal that stops training, or 0."""
         number, self.progress.seconds = self.world.all_reduce_max(signal_caught(), self._seconds)
         if self.world.is_main and self.progress.step % self.objective.config.log_every == 0:
             self._log()
@@ -234,16 +235,16 @@ class Trainer:
         return 0 if self.progress.finished else int(number)
 
     def _place(self, share: Share[Any]) -> str:
-        """Describe the place of an update, and the pairs that it reads."""
-        position, more = self.progress.position, len(share.pairs) - PAIRS_NAMED
-        pairs = ", ".join(map(str, share.pairs[:PAIRS_NAMED]))
+        """Describe the step of an update and its pairs, for error messages."""
+        position, more = self.progress.position, len(share.pairs) - MAX_NAMED_PAIRS
+        pairs = ", ".join(map(str, share.pairs[:MAX_NAMED_PAIRS]))
         pairs += f" and {more} more" if more > 0 else ""
-        place = f"batch {position.batch + 1} of epoch {position.epoch + 1}"
-        named = f" (training pairs {pairs})" if pairs else ""
-        return f"step {self.progress.step + 1}, in {place}{named}"
+        batch = f"batch {position.batch + 1} of epoch {position.epoch + 1}"
+        named_pairs = f" (training pairs {pairs})" if pairs else ""
+        return f"step {self.progress.step + 1}, in {batch}{named_pairs}"
 
     def _read_losses(self, *, leave: int) -> None:
-        """Read the losses of all steps but the last ``leave``, which a GPU may still compute."""
+        """Read all losses but the last ``leave``, which a GPU may still be computing."""
         while len(self._unread_losses) > leave:
             loss, count, place = self._unread_losses.pop(0)
             value = require_finite(loss.item(), place=place, remedy=self.objective.loss_remedy)
@@ -273,12 +274,12 @@ class Trainer:
         )
 
     def _validation_is_due(self) -> bool:
-        """Tell whether updates ask for it, or the clock since the last one, or the budget's end."""
+        """Return whether to validate: by the number of updates, the time, or the end."""
         progress, every = self.progress, self.objective.config.validate_every
-        regular = progress.step % every == 0 if every else progress.position.begins_epoch
-        waited = progress.seconds - progress.validated_seconds
-        timed = waited >= self.budget.validation_seconds
-        return regular or timed or progress.has_spent(self.budget)
+        due_by_step = progress.step % every == 0 if every else progress.position.begins_epoch
+        elapsed = progress.seconds - progress.validated_seconds
+        due_by_time = elapsed >= self.budget.validation_seconds
+        return due_by_step or due_by_time or progress.has_spent(self.budget)
 
     def _validate(self) -> None:
         self._read_losses(leave=0)
@@ -301,8 +302,8 @@ class Trainer:
     def _measure(self) -> tuple[float, dict[str, float], dict[str, Tensor]]:
         """Return the loss and the scores of a validation, and the validated weights."""
         objective, place = self.objective, f"step {self.progress.step}"
-        lower = objective.validation_remedy
-        with self._average.swapped_in(), explain_out_of_memory(f"validating after {place}", lower):
+        remedy = objective.validation_remedy
+        with self._average.swapped_in(), explain_out_of_memory(f"validating after {place}", remedy):
             self.model.eval()
             loss, scores = objective.validate()
             weights = {name: value.clone() for name, value in untied_state_dict(self.model).items()}
@@ -311,16 +312,16 @@ class Trainer:
         return loss, scores, weights
 
     def _select(self) -> tuple[bool, bool]:
-        """Tell whether the last validation is the best, and whether patience is at its end."""
+        """Return whether the last validation is the best, and whether patience has run out."""
         merits = [self.objective.judge(point) for point in self.progress.history]
-        return select(merits, self.objective.config.patience)
+        return judge_latest(merits, self.objective.config.patience)
 
     def _save(self) -> None:
         self._read_losses(leave=0)
         self.checkpoints.save(self._checkpoint(), step=self.progress.step)
 
     def _checkpoint(self) -> Checkpoint:
-        tensors = training_tensors(self.model, self.optimizer)
+        tensors = collect_training_tensors(self.model, self.optimizer)
         tensors |= self._average.tensors() | self.objective.tensors()
         return Checkpoint(tensors, self.progress.model_dump(mode="json"))
 
@@ -328,7 +329,7 @@ class Trainer:
         self.model.train()
         checkpoint = self.checkpoints.newest() if self.world.is_main else None
         for problem in self.checkpoints.rejected:
-            self.display.note(f"{problem}; continuing from the checkpoint before it")
+            self.display.note(f"{problem}; continuing from the previous checkpoint")
         if checkpoint is not None:
             self.display.note(f"continuing from step {checkpoint.progress['step']}")
         if self.world.size > 1:
@@ -337,7 +338,7 @@ class Trainer:
             return
         self.progress = settings.build(Progress, checkpoint.progress, at="progress")
         self._seconds = self.progress.seconds
-        if self.progress.finished:  # where another budget was spent, perhaps
+        if self.progress.finished:  # perhaps with a smaller budget
             spent = self.progress.has_spent(self.budget)
             self.progress.finished = spent or self._select()[1]
         restore_training(self.model, self.optimizer, checkpoint.tensors)
@@ -351,9 +352,9 @@ def train_epochs(
     checkpoints: Path,
     display: Callable[[int], TrainingDisplay],
 ) -> list[Point]:
-    """Train to the end, load the best weights, return the points of all validations.
+    """Train to the end, load the best weights, and return the results of all validations.
 
-    ``checkpoints`` is a folder of this training alone; those that it holds are continued.
+    ``checkpoints`` is a folder for this training only; training continues from its checkpoints.
     """
     config = objective.config
     steps = sum(objective.count_steps(epoch) for epoch in range(config.epochs))
@@ -361,7 +362,7 @@ def train_epochs(
         objective=objective,
         optimizer=build_optimizer(objective.model, config.optimizer),
         schedule=config.schedule,
-        # the end of a schedule comes after the last update, which is lost at a rate of 0
+        # the schedule ends one step later, because a last update at rate 0 would be useless
         budget=Budget(steps=steps + 1, epochs=config.epochs),
         checkpoints=CheckpointStore(checkpoints),
         display=display(steps),

@@ -26,7 +26,7 @@ from rich.console import Console
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import format_duration
-from nmt_core.training.settings import VALIDATIONS, Budget
+from nmt_core.training.settings import MIN_VALIDATIONS, Budget
 from stages import paths
 from stages.configure.auto import round_down
 from stages.configure.compose import apply_changes, write_params
@@ -220,10 +220,10 @@ def find_budget(calibration: Calibration, seconds: float | None) -> tuple[int, i
     if seconds is None:
         raise ConfigError("train.budget.seconds is null; ask for a time first: time=2h")
     speed, each = math.sqrt(math.prod(calibration.tokens_per_second)), calibration.tokens_per_update
-    overhead = calibration.start_seconds + (VALIDATIONS + 1) * calibration.validation_seconds
+    overhead = calibration.start_seconds + (MIN_VALIDATIONS + 1) * calibration.validation_seconds
     if (tokens := round_down(max(0, int((seconds - overhead) * speed)))) < LEAST_UPDATES * each:
         raise ConfigError(f"{format_duration(seconds)} is too short for {LEAST_UPDATES} updates")
-    return tokens, max(1, math.floor(tokens / each / VALIDATIONS))
+    return tokens, max(1, math.floor(tokens / each / MIN_VALIDATIONS))
 
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def test_whatever_is_written_says_so_in_one_sentence(run):
 
     for line, name in ((tensors, "step"), (best, "best")):
         file = told(f"{disk}/checkpoints/{name}-00000002.safetensors", words)
-        assert line == f"BundleError: {file}: training continues from the checkpoint before"
+        assert line == f"BundleError: {file}: training continues from the last checkpoint"
     assert trained == f"NmtError: {told(disk / 'trained', words)}"
     assert export.startswith(f"NmtError: {disk}/")
     assert export.endswith(told("", words))

@@ -164,7 +164,7 @@ def test_a_lost_process_is_named_once(story, how):
     assert end.log.rstrip().endswith("the same command continues from the last checkpoint")
     assert "Traceback" not in end.log
     if how == "hung":
-        assert "rank 0 has lost another process of the training (Timed out" in end.log
+        assert "rank 0 lost another process of the training (Timed out" in end.log
 
 
 def test_whatever_happened_the_bytes_are_the_same(story):

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from nmt_core.base import interrupt as module
-from nmt_core.training.checkpoint import CheckpointStore, prolong
+from nmt_core.training.checkpoint import CheckpointStore, adopt_checkpoint
 from nmt_core.training.settings import Budget, CosineRestarts, InverseSquareRoot
 from tests.support import trainings
 from tests.support.slow_cases import mark_slow
@@ -107,7 +107,7 @@ def trainer(dataset, folder, budget, *, log=None, schedule="inverse_sqrt", score
 
 def prolonged(folder, *others, budget):
     stores = [CheckpointStore(other) for other in others]
-    return prolong(CheckpointStore(folder), stores, budget=budget, validate_every=EVERY)
+    return adopt_checkpoint(CheckpointStore(folder), stores, budget=budget, validate_every=EVERY)
 
 
 def same(dataset, tmp_path, short, long, **changes):

@@ -224,7 +224,7 @@ def test_states_stay_precise_in_bfloat16():
     [
         ({"hidden_width": 5}, "hidden_width 5 is odd"),
         ({"attention": "none"}, "input_feeding requires attention"),
-        ({"attention": "concat", "trained_attention_scale": True}, "requires attention .dot. or .general."),
+        ({"attention": "concat", "trained_attention_scale": True}, "got 'concat'"),
     ],
 )
 def test_shapes_that_cannot_be_are_refused(changes, message):

@@ -82,5 +82,5 @@ def test_each_process_takes_a_gpu_of_its_machine(monkeypatch, places, device, gp
 
 def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(ConfigError, match=r"4 processes need as many GPUs, and 2 can be seen here"):
+    with pytest.raises(ConfigError, match="4 processes require 4 GPUs, but this machine has 2"):
         take_gpu(1, processes=4)

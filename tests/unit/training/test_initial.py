@@ -9,10 +9,10 @@ from nmt_core.models.weights import untied_state_dict
 from nmt_core.text.vocabulary import EOS, SPECIALS, Vocabulary
 from nmt_core.training.initial import (
     InitialModel,
-    average_with,
+    average_weights,
+    copy_weights,
     find_part,
-    is_of_words,
-    start_from,
+    has_token_rows,
 )
 from tests.support.presets import PRESETS, VARIANTS, tiny_config
 
@@ -47,7 +47,7 @@ def predict(model, source, target, of):
 
 
 def start(initial, model, name, vocabulary=KNOWN, parts=ALL):
-    return start_from(initial, model, tiny_config(name), (vocabulary, vocabulary), parts)
+    return copy_weights(initial, model, tiny_config(name), (vocabulary, vocabulary), parts)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -75,12 +75,12 @@ def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share)
     known = [number for number in range(len(vocabulary)) if number != len(SPECIALS)]
     parts = ["embeddings", "encoder"]
 
-    average_with(initial, model, (vocabulary, vocabulary), parts, share)
+    average_weights(initial, model, (vocabulary, vocabulary), parts, share)
 
     for key, tensor in untied_state_dict(model).items():
         expected = trained[key].clone()
         if tensor.is_floating_point() and find_part(key) in parts:
-            if is_of_words(key):
+            if has_token_rows(key):
                 mixed = share * initial.tensors[key][old] + (1 - share) * expected[known]
                 expected[known] = mixed
             else:
@@ -133,8 +133,8 @@ def test_tokens_of_a_side_are_matched_with_those_of_that_side(name):
     torch.manual_seed(3)
     new = build_model(tiny_config(name), source_size=len(source), target_size=len(target)).eval()
     _, initial = finished(name)
-    start_from(initial, new, tiny_config(name), (source, target), ALL)
-    of_words = {key: weight for key, weight in untied_state_dict(new).items() if is_of_words(key)}
+    copy_weights(initial, new, tiny_config(name), (source, target), ALL)
+    of_words = {key: w for key, w in untied_state_dict(new).items() if has_token_rows(key)}
     for key, weight in of_words.items():
         side = source if key.startswith("source") else target
         rows = [KNOWN.tokens.index(token) for token in side.tokens]
@@ -148,7 +148,7 @@ def test_another_shape_is_refused_with_what_to_set():
     model = build_model(wider, source_size=len(KNOWN), target_size=len(KNOWN))
 
     with pytest.raises(ConfigError) as error:
-        start_from(initial, model, wider, (KNOWN, KNOWN), ALL)
+        copy_weights(initial, model, wider, (KNOWN, KNOWN), ALL)
 
     assert "train.model.feed_forward_width=24" in str(error.value)
     assert 'train.model.norm="pre"' in str(error.value)
@@ -159,14 +159,14 @@ def test_layers_of_a_part_that_is_not_taken_may_be_others():
     shallow = tiny_config("transformer").model_copy(update={"decoder_layers": 1, "dropout": 0.4})
     model = build_model(shallow, source_size=len(KNOWN), target_size=len(KNOWN))
 
-    start_from(initial, model, shallow, (KNOWN, KNOWN), ["embeddings", "encoder"])
+    copy_weights(initial, model, shallow, (KNOWN, KNOWN), ["embeddings", "encoder"])
 
     with pytest.raises(ConfigError, match="decoder_layers=2"):
-        start_from(initial, model, shallow, (KNOWN, KNOWN), ALL)
+        copy_weights(initial, model, shallow, (KNOWN, KNOWN), ALL)
 
 
 def test_another_architecture_is_refused():
     _, initial = finished("transformer")
 
-    with pytest.raises(ConfigError, match="cannot start from one of transformer"):
+    with pytest.raises(ConfigError, match="initial model has architecture transformer"):
         start(initial, fresh("convs2s"), "convs2s")

@@ -121,5 +121,5 @@ def test_draws_are_a_function_of_seed_and_step():
 
 
 def test_smoothing_needs_all_words():
-    with pytest.raises(ValidationError, match=r"label_smoothing 0\.1 needs the whole vocabulary"):
+    with pytest.raises(ValidationError, match=r"cannot be combined with label_smoothing 0\.1"):
         TrainingConfig(sampled_softmax=100)

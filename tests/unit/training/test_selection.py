@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.training.progress import select
+from nmt_core.training.progress import judge_latest
 
 merits = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=12)
 
@@ -15,9 +15,10 @@ def test_the_best_is_kept_and_waited_for_as_by_hand(merits, patience):
         is_best = best is None or merit > best
         best, waited = (merit, 0) if is_best else (best, waited + 1)
 
-    assert select(merits, patience) == (is_best, patience is not None and waited >= patience)
+    is_over = patience is not None and waited >= patience
+    assert judge_latest(merits, patience) == (is_best, is_over)
 
 
 @pytest.mark.parametrize("patience", [None, 1])
 def test_a_first_validation_is_the_best(patience):
-    assert select([(-9.0,)], patience) == (True, False)
+    assert judge_latest([(-9.0,)], patience) == (True, False)
