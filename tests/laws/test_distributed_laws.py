@@ -129,7 +129,7 @@ def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
 @pytest.mark.parametrize("preset", MEASURES_BATCHES)
 def test_a_model_that_measures_batches_is_refused(top, preset):
     ranks.trainer(top / "one", preset=preset)
-    with pytest.raises(ConfigError, match=r"statistics of whole batches"):
+    with pytest.raises(ConfigError, match="batch normalisation needs whole batches"):
         ranks.trainer(top / "one", World(0, 2), preset=preset)
     with pytest.raises(ConfigError, match=r"accumulate to 1"):
         ranks.trainer(top / "one", preset=preset, accumulate=2)
