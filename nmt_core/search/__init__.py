@@ -1,1 +1,1 @@
-"""Searches for a translation (greedy, beam, sampling), and the engines that run them."""
+"""Greedy search, beam search and sampling, and the engines that run them."""

@@ -1,10 +1,9 @@
 """Beam search: keep the K best unfinished hypotheses of every sentence at every step.
 
-Twice as many candidates as beams are compared: at most K of them end their sentence, so K live ones
-remain. Sentences that are done leave the batch.
+Each step compares 2 K candidates per sentence. At most K of them end the sentence, so K live
+candidates remain. Finished sentences leave the batch.
 
-Dimension letters as in ``seq2seq.py``, and N candidates per hypothesis, t tokens so far, BOS
-included.
+Dimension letters as in ``seq2seq.py``, plus N candidates per hypothesis and t tokens with BOS.
 """
 
 from typing import Any, NamedTuple
@@ -26,33 +25,33 @@ Ints = NDArray[np.int64]
 
 
 Next = tuple[Floats, Ints]
-"""Log-probabilities of continuations of every hypothesis (R, N), best first, -inf where nothing may
-be written; and their tokens (R, N)."""
+"""Log-probabilities of each hypothesis's next tokens (R, N), best first, -inf for forbidden tokens;
+and these tokens (R, N)."""
 
 
 class Candidates(NamedTuple):
     """The best one-token extensions of every sentence's hypotheses, (B, N) each, best first."""
 
     rows: Ints
-    """Of what they extend."""
+    """Rows of the extended hypotheses."""
     tokens: Ints
     steps: Floats
-    """Log-probability of the tokens."""
+    """Log-probability of each new token."""
     log_prob: Floats
-    """Log-probability of the whole; -inf where nothing may be written."""
+    """Log-probability of the extended hypothesis; -inf if the token is forbidden."""
 
     def first(self, count: int) -> "Candidates":
-        """Return the first of every sentence."""
+        """Return the ``count`` best candidates of every sentence."""
         return Candidates._make(column[:, :count] for column in self)
 
 
-def grow(tokens: Ints, steps: Floats, candidates: Candidates) -> tuple[Ints, Floats]:
-    """Return the tokens and their log-probabilities of the hypotheses that candidates describe.
+def append_tokens(tokens: Ints, steps: Floats, candidates: Candidates) -> tuple[Ints, Floats]:
+    """Return the tokens of the extended hypotheses, and the log-probability of each token.
 
     Args:
-        tokens: of all hypotheses so far, (R, t).
-        steps: log-probability of every token but BOS, (R, t - 1).
-        candidates: what extends them.
+        tokens: tokens of all hypotheses, (R, t).
+        steps: log-probability of every token except BOS, (R, t - 1).
+        candidates: the extensions, (B, N).
     """
     rows = candidates.rows.ravel()
     return (
@@ -62,7 +61,7 @@ def grow(tokens: Ints, steps: Floats, candidates: Candidates) -> tuple[Ints, Flo
 
 
 class ModelReader:
-    """Reads a batch of sources once, and their hypotheses token by token, by the rules of each."""
+    """Encodes a batch of sources, then scores next tokens under the rules of each sentence."""
 
     def __init__(
         self,
@@ -77,28 +76,28 @@ class ModelReader:
         self.hypotheses = 1
 
     def read(self, tokens: Ints, parents: Ints, count: int) -> Next:
-        """Read the last token of every hypothesis; the best candidates alone leave the device.
+        """Read the last token of every hypothesis; return the best next tokens.
 
         Args:
-            tokens: (R, t), all that was written.
-            parents: (R,), the rows of the last call that they follow; at first the sentences.
-            count: of candidates, N; the vocabulary may have fewer.
+            tokens: tokens of all hypotheses, (R, t).
+            parents: row of each hypothesis in the last call, (R,); at first the sentence's number.
+            count: number of next tokens, N, at most the size of the vocabulary.
         """
         device = self.rules.limits.device
-        within = parents.reshape(len(self.rules.limits), -1) % self.hypotheses
-        self.state = self.state.reorder(torch.from_numpy(within).to(device))
-        self.hypotheses = within.shape[1]
-        written = torch.from_numpy(tokens).to(device)
-        hidden, self.state = self.model.decode(written[:, -1:], self.memory, self.state)
-        step = self.rules.allow(written, self.model.log_probs(hidden[:, -1]))
-        best = step.topk(min(count, step.size(1)), dim=1)
+        beams = parents.reshape(len(self.rules.limits), -1) % self.hypotheses
+        self.state = self.state.reorder(torch.from_numpy(beams).to(device))
+        self.hypotheses = beams.shape[1]
+        on_device = torch.from_numpy(tokens).to(device)
+        hidden, self.state = self.model.decode(on_device[:, -1:], self.memory, self.state)
+        log_probs = self.rules.apply(on_device, self.model.log_probs(hidden[:, -1]))
+        best = log_probs.topk(min(count, log_probs.size(1)), dim=1)
         return best.values.cpu().numpy(), best.indices.cpu().numpy()
 
-    def keep(self, sentences: Ints) -> None:
-        """Go on with these sentences alone; the next parents are rows of the last call, still."""
-        going = torch.from_numpy(sentences).to(self.rules.limits.device)
-        self.rules, self.memory = self.rules.select(going), self.memory.select(going)
-        self.state = self.state.select_sentences(going, self.hypotheses)
+    def select_sentences(self, sentences: Ints) -> None:
+        """Continue with these sentences only; the next parents are still rows of the last call."""
+        rows = torch.from_numpy(sentences).to(self.rules.limits.device)
+        self.rules, self.memory = self.rules.select(rows), self.memory.select(rows)
+        self.state = self.state.select_sentences(rows, self.hypotheses)
 
 
 @torch.inference_mode()
@@ -112,8 +111,8 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Translate a batch; return one to ``config.n_best`` hypotheses per sentence, best first.
 
-    The model must be in evaluation mode, and sources end with EOS. A hypothesis that is unfinished
-    at its length limit is ended there. The probability of a prefix counts; PAD follows it.
+    The model must be in evaluation mode, and sources end with EOS. At its length limit, a
+    hypothesis gets EOS. Prefixes are padded with PAD, and their probability counts in the score.
 
     Raises:
         NmtError: if a sentence has no translation of positive probability.
@@ -124,19 +123,19 @@ def beam_search(
     finished: list[list[Hypothesis]] = [[] for _ in limits]
     sentences = parents = np.arange(len(limits))
     norms = np.array(limits) ** config.length_penalty
-    scores = np.full((len(limits), size), -np.inf)  # of the K best that are finished
+    scores = np.full((len(limits), size), -np.inf)  # of the K best finished hypotheses
     tokens, steps = np.full((len(limits), 1), BOS), np.empty((len(limits), 0), np.float32)
     log_prob = np.zeros((len(limits), 1), np.float32)
     for length in range(1, max(limits, default=0) + 1):
         following = reader.read(tokens, parents, 2 * size)
-        candidates = extend(log_prob, following, size, config.diversity)
+        candidates = find_extensions(log_prob, following, size, config.diversity)
         ends = candidates.tokens == EOS
         if ends.any():
             ended = candidates.log_prob / length**config.length_penalty
             for row, rank in np.argwhere((ends & (ended > scores[:, -1:]))[:, :size]):
                 chosen = Candidates._make(column[row, [rank]] for column in candidates)
                 best = finished[sentences[row]]
-                [words], [terms] = grow(tokens, steps, chosen)
+                [words], [terms] = append_tokens(tokens, steps, chosen)
                 best.append(
                     Hypothesis(
                         tuple(words[1:-1].tolist()),
@@ -147,56 +146,58 @@ def beam_search(
                 )
                 best[:] = sorted(best, key=lambda hypothesis: -hypothesis.score)[:size]
                 scores[row, : len(best)] = [hypothesis.score for hypothesis in best]
-            candidates = keep_live(candidates, ends)
+            candidates = move_ended_last(candidates, ends)
         candidates = candidates.first(size)
         log_prob, parents = candidates.log_prob, candidates.rows.ravel()
-        tokens, steps = grow(tokens, steps, candidates)
-        done = find_done(scores, log_prob.max(axis=1) / norms, config)
+        tokens, steps = append_tokens(tokens, steps, candidates)
+        done = find_finished_sentences(scores, log_prob.max(axis=1) / norms, config)
         if not (any(finished) and done.any()):
             continue
         if done.all():
             break
         going = ~done
         rows = np.repeat(going, log_prob.shape[1])
-        reader.keep(np.flatnonzero(going))
+        reader.select_sentences(np.flatnonzero(going))
         sentences, norms, scores = sentences[going], norms[going], scores[going]
         tokens, steps, log_prob, parents = tokens[rows], steps[rows], log_prob[going], parents[rows]
     return [drop_impossible(best)[: config.n_best] for best in finished]
 
 
-def extend(log_prob: Floats, following: Next, size: int, diversity: float) -> Candidates:
-    """Return the best one-token extensions of every sentence, twice ``size`` or all there are.
+def find_extensions(log_prob: Floats, following: Next, size: int, diversity: float) -> Candidates:
+    """Return the best one-token extensions of every sentence, at most twice ``size``.
 
-    A hypothesis' best extension competes as it is, its second best less ``diversity``, its third
-    best less twice that, and so on.
+    ``diversity`` times the rank among the extensions of the same hypothesis, from 0, is subtracted
+    from an extension's log-probability for the comparison.
     """
     sentences, hypotheses = log_prob.shape
     log_probs, tokens = following
-    each = log_probs.shape[1]
+    width = log_probs.shape[1]
     total = log_prob.reshape(-1, 1) + log_probs
-    costs = diversity * np.arange(each, dtype=total.dtype) - total if diversity else -total
+    costs = diversity * np.arange(width, dtype=total.dtype) - total if diversity else -total
     order = costs.reshape(sentences, -1).argsort(axis=1)[:, : 2 * size]
-    places = order + np.arange(sentences)[:, None] * hypotheses * each
+    places = order + np.arange(sentences)[:, None] * hypotheses * width
     columns = (tokens, log_probs, total)
-    return Candidates._make([places // each, *(column.take(places) for column in columns)])
+    return Candidates._make([places // width, *(column.take(places) for column in columns)])
 
 
-def keep_live(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
-    """Put the candidates that end their sentence last, and let them do nothing more."""
+def move_ended_last(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
+    """Return the candidates with those that end their sentence last, and their score -inf."""
     order = ends.argsort(axis=1, kind="stable")
     candidates.log_prob[ends] = -np.inf
     return Candidates._make(np.take_along_axis(column, order, axis=1) for column in candidates)
 
 
-def find_done(scores: Floats, bounds: Floats, config: BeamConfig) -> NDArray[np.bool_]:
-    """Tell of which sentences no live hypothesis can still enter the best.
+def find_finished_sentences(
+    scores: Floats, bounds: Floats, config: BeamConfig
+) -> NDArray[np.bool_]:
+    """Return whether each sentence is finished: no live hypothesis can enter its n-best list.
 
-    Log-probabilities only fall, and none is positive, so no hypothesis can end with a better score
-    than the one it would have at the greatest length with the log-probability it has now.
+    Log-probabilities are never positive and never rise. So the best possible score of a live
+    hypothesis is its current log-probability divided by the length penalty at the length limit.
 
     Args:
-        scores: (B, K), of the finished hypotheses, best first, -inf where there is none yet.
-        bounds: (B,), that best possible score, of the best live hypothesis.
+        scores: scores of the finished hypotheses, best first, then -inf, (B, K).
+        bounds: best possible score of the live hypotheses, (B,).
         config: settings of the search.
     """
     done = scores[:, config.n_best - 1] >= bounds

@@ -1,7 +1,7 @@
-"""Our Transformer in the words of CTranslate2's specification of models.
+"""Conversion of a Transformer to a CTranslate2 model.
 
-Models that the specification cannot express are refused with the reason. Only export imports this
-file, which needs neither torch nor memory beside the weights.
+Models that CTranslate2 does not support are rejected with the reason. Only the export imports this
+file, which needs neither torch nor memory besides the weights.
 """
 
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ ACTIVATIONS = {
 }
 
 Weights = Mapping[str, NDArray[np.float32]]
-"""By the names that our models give them, a tied one under each of its names."""
+"""Weights by the names of the model's state dict; tied weights have several names."""
 
 
 def explain_inexpressible(config: Seq2SeqConfig) -> str | None:
-    """Return why CTranslate2 cannot express a model, in a few words; None if it can."""
+    """Return why CTranslate2 does not support a model, in a few words; None if it does."""
     if not isinstance(config, TransformerConfig):
         return "it is not a Transformer"
     refusals = {
@@ -37,15 +37,15 @@ def explain_inexpressible(config: Seq2SeqConfig) -> str | None:
         f"activation {config.activation!r}": config.activation not in ACTIVATIONS,
         "activate_output": config.activate_output,
         "source_start": config.source_start,
-        "heads that are together not as wide as the model": (
+        "heads x head_width other than width": (
             config.head_width not in (None, config.width / config.heads)
         ),
     }
-    return next((what for what, there in refusals.items() if there), None)
+    return next((reason for reason, applies in refusals.items() if applies), None)
 
 
 class Converter:
-    """Writes the weights of one model into a specification."""
+    """Copies the weights of a model into a CTranslate2 specification, ``spec``."""
 
     def __init__(self, config: TransformerConfig, weights: Weights) -> None:
         self.weights = weights
@@ -63,13 +63,13 @@ class Converter:
                 config.heads,
                 **shape,
                 alignment_layer=max(0, config.decoder_layers - 2),  # as Transformer.attention
-                alignment_heads=0,  # the mean of all
+                alignment_heads=0,  # the mean of all heads
             ),
         )
         self.before = config.norm == "pre"
 
     def convert(self, config: TransformerConfig, positions: int) -> None:
-        """Write everything, with positional encodings of so many positions."""
+        """Copy all weights, with the encodings of the first ``positions`` positions."""
         encoder, decoder = self.spec.encoder, self.spec.decoder
         for number, layer in enumerate(encoder.layer):
             self._convert_encoder_layer(layer, f"encoder.{number}")
@@ -123,12 +123,12 @@ class Converter:
         if f"{name}.bias" in self.weights:
             spec.bias = self.weights[f"{name}.bias"]
 
-    def _fused(self, spec: common_spec.LinearSpec, name: str, *parts: str) -> None:
-        """Write several dense layers of one input as one."""
+    def _fused(self, spec: common_spec.LinearSpec, name: str, *projections: str) -> None:
+        """Write several dense layers with the same input as one layer."""
         layers = []
-        for part in parts:
+        for projection in projections:
             layers.append(common_spec.LinearSpec())
-            self._linear(layers[-1], f"{name}.{part}")
+            self._linear(layers[-1], f"{name}.{projection}")
         fuse_linear(spec, layers)
 
     def _norm(self, spec: common_spec.LayerNormSpec, name: str) -> None:
@@ -138,10 +138,10 @@ class Converter:
     def _positions(self, side: str, config: TransformerConfig, count: int) -> NDArray[np.float32]:
         """Return the positional encodings, (count, D)."""
         name = f"{side}_embedding.positions"
-        if config.positions == "learned":  # past the last position, all share its vector
+        if config.positions == "learned":  # later positions share the last vector
             table = self.weights[f"{name}.table.weight"]
             return table[np.minimum(np.arange(count), len(table) - 1)]
-        if config.positions == "rotary":  # what an encoder adds even so
+        if config.positions == "rotary":  # the encoder adds encodings in any case
             return np.zeros((count, config.width), dtype=np.float32)
         signal = compute_sinusoids(count, config.width)
         return signal * self.weights.get(f"{name}.scale", np.float32(1))
@@ -165,16 +165,16 @@ def write_ctranslate2(
     positions: int,
     shortlist: Shortlist | None = None,
 ) -> None:
-    """Write a Transformer as CTranslate2 reads it.
+    """Write a Transformer as a CTranslate2 model.
 
-    ``positions`` is the greatest length on either side, in tokens.
+    ``positions`` is the maximum length on either side, in tokens.
 
     Raises:
-        InexpressibleError: if it cannot be written so.
+        InexpressibleError: if CTranslate2 does not support the model.
     """
     if (reason := explain_inexpressible(config)) or not isinstance(config, TransformerConfig):
         raise InexpressibleError(reason)
-    # copies, for the specification quantises in place
+    # copies, because the specification quantises in place
     state = model.state_dict()
     weights = {name: weight.float().cpu().numpy().copy() for name, weight in state.items()}
     converter = Converter(config, weights)
@@ -183,7 +183,7 @@ def write_ctranslate2(
     spec.register_source_vocabulary(list(vocabularies[0].tokens))
     spec.register_target_vocabulary(list(vocabularies[1].tokens))
     spec.config.add_source_bos = False
-    spec.config.add_source_eos = False  # requests end by it
+    spec.config.add_source_eos = False  # requests end with EOS
     spec.config.decoder_start_token = SPECIALS[BOS]
     spec.config.bos_token = SPECIALS[BOS]
     spec.config.eos_token = SPECIALS[EOS]
@@ -199,13 +199,13 @@ def write_ctranslate2(
 def write_shortlist(
     path: Path, shortlist: Shortlist, source: Vocabulary, target: Vocabulary
 ) -> None:
-    """Write a shortlist as CTranslate2 reads it: a source token, a tab, and target tokens.
+    """Write a shortlist for CTranslate2: per line a source token, a tab and target tokens.
 
-    The first line, for any source, has no source token.
+    The first line has no source token; its target tokens are allowed for every source.
     """
     lists = [("", shortlist.always)]
-    lists += [(source.tokens[one], many) for one, many in sorted(shortlist.translations.items())]
+    lists += [(source.tokens[key], ids) for key, ids in sorted(shortlist.translations.items())]
     files.write_lines(
         path,
-        (f"{token}\t{' '.join(target.tokens[number] for number in many)}" for token, many in lists),
+        (f"{token}\t{' '.join(target.tokens[number] for number in ids)}" for token, ids in lists),
     )

@@ -1,10 +1,9 @@
-"""CTranslate2 (github.com/OpenNMT/CTranslate2): Transformers in C++, in int8 or float32.
+"""The engine CTranslate2 (github.com/OpenNMT/CTranslate2): Transformers in C++, int8 or float32.
 
-Its beam search ranks hypotheses as ours does and differs in when it stops: a sentence is done when
-``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022), where ours proves that
-none can still become better. Sentences are searched one by one where a batch would mix them up:
-CTranslate2 lets each have the shortlists of all, and the attention of another's first token. This
-file imports no torch.
+Its beam search scores hypotheses like ``beam.py``, but stops earlier: a sentence is finished when
+``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022). With a shortlist or
+attention, sentences are searched one by one, because CTranslate2 would mix up the shortlists and
+the attention of a batch. This file imports no torch.
 """
 
 import math
@@ -25,7 +24,7 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batching import batches_by_length
 from nmt_core.search.engine import (
-    MOST_ROWS,
+    MAX_BATCH_ROWS,
     SCORES,
     SHORTLIST,
     Engine,
@@ -37,28 +36,28 @@ from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
 
 PATIENCE = 1.4
-"""Hypotheses that end before a sentence is done, as a multiple of the beam size: with 1 it loses
-0.2 BLEU to the exact search, with this 0.0, for a fifth more time (docs/performance.md)."""
+"""Ended hypotheses that finish a sentence, as a multiple of the beam size. Compared with exact
+search, 1 loses 0.2 BLEU; 1.4 loses 0.0 and takes a fifth more time (docs/performance.md)."""
 
-MOST_HYPOTHESES = 80
-"""Hypotheses that are searched together; more are slower, as their probabilities fill caches."""
+MAX_BATCH_HYPOTHESES = 80
+"""Maximum hypotheses of a batch; more are slower, because their probabilities exceed caches."""
 
 _SHIFT = TypeAdapter(dict[Literal["shift"], FiniteFloat])
 
 
 @dataclass(frozen=True)
 class CTranslate2Engine(Engine):
-    """Searches a Transformer that was written for CTranslate2."""
+    """Translates with a Transformer that was converted for CTranslate2."""
 
     program: ctranslate2.Translator
     source: Vocabulary
     target: Vocabulary
     name: str
     has_shortlist: bool = False
-    """Whether beam search looks at a part of the target's tokens."""
+    """Whether beam search considers only the shortlist's target tokens."""
     score_shift: float = 0.0
-    """How much higher scores are where it does, for those few share the probability of all."""
-    sees_attention = True
+    """How much a shortlist raises scores, because fewer tokens share the probability."""
+    has_attention = True
 
     @override
     def search(
@@ -76,11 +75,11 @@ class CTranslate2Engine(Engine):
             best = self._score(requests, best)
         return [
             [
-                each._replace(
-                    tokens=each.tokens[:-1],
-                    log_prob=each.score * len(each.tokens) ** search.length_penalty,
+                candidate._replace(
+                    tokens=candidate.tokens[:-1],
+                    log_prob=candidate.score * len(candidate.tokens) ** search.length_penalty,
                 )
-                for each in candidates
+                for candidate in candidates
             ]
             for candidates in best
         ]
@@ -90,38 +89,39 @@ class CTranslate2Engine(Engine):
     ) -> list[list[Hypothesis]]:
         """Return all candidates of every request, best first, with EOS.
 
-        A batch is searched up to the greatest limit in it. A sentence whose search exceeded its own
-        limit is searched again by itself, so that its translation depends on no neighbour.
+        A batch is searched up to its greatest length limit. A sentence that exceeded its own limit
+        is searched again alone, so that its translation does not depend on the batch.
         """
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
         is_mixed = search.beam_size > 1 and (attention or self.has_shortlist)
-        most = 1 if is_mixed else min(MOST_ROWS, max(1, MOST_HYPOTHESES // search.beam_size))
-        batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most)]
+        rows_in_cache = max(1, MAX_BATCH_HYPOTHESES // search.beam_size)
+        max_rows = 1 if is_mixed else min(MAX_BATCH_ROWS, rows_in_cache)
+        batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=max_rows)]
         by_row = dict(self._run(requests, batches, search, attention=attention))
-        beyond = [
+        too_long = [
             row
             for row, length in lengths.items()
             if any(
-                each.tokens[-1:] != (EOS,) or len(each.tokens) > search.limit_length(length)
-                for each in by_row[row]
+                candidate.tokens[-1:] != (EOS,)
+                or len(candidate.tokens) > search.limit_length(length)
+                for candidate in by_row[row]
             )
         ]
-        if beyond:
-            alone = {row for row, *others in batches if not others}
-            again = [[row] for row in beyond if row not in alone]
+        if too_long:
+            searched_alone = {row for row, *others in batches if not others}
+            again = [[row] for row in too_long if row not in searched_alone]
             by_row |= dict(self._run(requests, again, search, attention=attention))
             ended = [  # at a limit, EOS replaces the last token, and has its attention
-                [each._replace(tokens=(*each.tokens[:-1], EOS)) for each in by_row[row]]
-                for row in beyond
+                [c._replace(tokens=(*c.tokens[:-1], EOS)) for c in by_row[row]] for row in too_long
             ]
-            scored = self._score([requests[row] for row in beyond], ended)
-            for row, candidates in zip(beyond, scored, strict=True):
+            scored = self._score([requests[row] for row in too_long], ended)
+            for row, candidates in zip(too_long, scored, strict=True):
                 by_row[row] = []
-                for each in {each.tokens: each for each in candidates}.values():
-                    length, terms = len(each.tokens), each.token_log_probs
+                for candidate in {each.tokens: each for each in candidates}.values():
+                    length, terms = len(candidate.tokens), candidate.token_log_probs
                     score = float(sum(terms) / length**search.length_penalty)
-                    by_row[row].append(each._replace(score=score, token_log_probs=()))
-                by_row[row].sort(key=lambda each: -each.score)
+                    by_row[row].append(candidate._replace(score=score, token_log_probs=()))
+                by_row[row].sort(key=lambda candidate: -candidate.score)
         return [by_row[row] for row in lengths]
 
     def _run(
@@ -132,18 +132,18 @@ class CTranslate2Engine(Engine):
         *,
         attention: bool,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Yield the candidates of every row of every batch; all batches are begun before.
+        """Start all batches, then yield the candidates of every row.
 
-        Their tokens are with EOS, where they ended; ``log_prob`` is not computed yet.
+        Tokens of ended candidates include EOS. ``log_prob`` is not computed yet.
         """
         patience = 1.0 if search.beam_size == 1 else PATIENCE
-        is_short = self.has_shortlist and search.beam_size > 1  # the greedy one is as fast without
-        never = [PAD, BOS, *self.target.tags.values()]
-        answers = [
+        uses_shortlist = self.has_shortlist and search.beam_size > 1  # useless in greedy search
+        forbidden = [PAD, BOS, *self.target.tags.values()]
+        running = [
             (
                 rows,
                 self.program.translate_batch(
-                    spell([requests[row].source for row in rows], self.source),
+                    look_up_tokens([requests[row].source for row in rows], self.source),
                     asynchronous=True,
                     beam_size=search.beam_size,
                     patience=patience,
@@ -156,8 +156,8 @@ class CTranslate2Engine(Engine):
                     ),
                     max_input_length=0,
                     disable_unk=search.unknown == "forbid",
-                    suppress_sequences=[[self.target.tokens[number]] for number in never],
-                    use_vmap=is_short,
+                    suppress_sequences=[[self.target.tokens[number]] for number in forbidden],
+                    use_vmap=uses_shortlist,
                     return_end_token=True,
                     return_scores=True,
                     return_attention=attention,
@@ -165,58 +165,58 @@ class CTranslate2Engine(Engine):
             )
             for rows in batches
         ]
-        shift = self.score_shift if is_short else 0.0
-        for rows, answer in answers:
-            for row, waiting in zip(rows, answer, strict=True):
+        shift = self.score_shift if uses_shortlist else 0.0
+        for rows, futures in running:
+            for row, future in zip(rows, futures, strict=True):
                 with explain_failure(self.name, RuntimeError, ValueError):
-                    result = waiting.result()
-                looks = result.attention or [None] * len(result.scores)
+                    result = future.result()
+                attentions = result.attention or [None] * len(result.scores)
                 candidates = []
-                for tokens, score, look in zip(
-                    result.hypotheses, result.scores, looks, strict=True
+                for tokens, score, matrix in zip(
+                    result.hypotheses, result.scores, attentions, strict=True
                 ):
                     numbers = self.target.encode(tokens)
                     if tokens[-1:] == [SPECIALS[EOS]]:
                         numbers[-1] = EOS
-                    weights = np.array(look, dtype=np.float32) if look else None
+                    weights = np.array(matrix, dtype=np.float32) if matrix else None
                     candidates.append(Hypothesis((*numbers,), score - shift, 0.0, (), weights))
                 yield row, candidates
 
     def _score(
         self, requests: Sequence[Request], searched: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Hypothesis]]:
-        """Return candidates with the log-probability of each of their tokens."""
+        """Return the candidates with the log-probability of each token."""
         pairs = [
-            (request, each)
+            (request, candidate)
             for request, candidates in zip(requests, searched, strict=True)
-            for each in candidates
+            for candidate in candidates
         ]
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
-                spell([request.source for request, _ in pairs], self.source),
-                spell([each.tokens[:-1] for _, each in pairs], self.target),
-                max_batch_size=MOST_ROWS,
+                look_up_tokens([request.source for request, _ in pairs], self.source),
+                look_up_tokens([candidate.tokens[:-1] for _, candidate in pairs], self.target),
+                max_batch_size=MAX_BATCH_ROWS,
                 max_input_length=0,
             )
         scored = iter(
-            each._replace(token_log_probs=tuple(result.log_probs))
-            for (_, each), result in zip(pairs, results, strict=True)
+            candidate._replace(token_log_probs=tuple(result.log_probs))
+            for (_, candidate), result in zip(pairs, results, strict=True)
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
 
 
-def spell(sentences: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[list[str]]:
-    """Return the tokens of sentences in numbers."""
+def look_up_tokens(sentences: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[list[str]]:
+    """Return the tokens of sentences of token IDs."""
     return [[vocabulary.tokens[number] for number in numbers] for numbers in sentences]
 
 
 def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
-    """Refuse tokens that are not those of the bundle, for which the weights may have no row.
+    """Check that the engine has the vocabularies of the bundle.
 
-    CTranslate2 itself reads past the end of its weights then.
+    With other tokens, CTranslate2 could read beyond the end of its weights.
 
     Raises:
-        BundleError: naming the file.
+        BundleError: naming the file that differs.
     """
     shared = folder / "shared_vocabulary.json"
     own = (folder / "source_vocabulary.json", folder / "target_vocabulary.json")
@@ -226,18 +226,17 @@ def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
             tokens = files.read_json(path)
         if tokens != list(vocabulary.tokens):
             raise BundleError(
-                f"{path} holds other tokens than the vocabulary of the bundle; export the model "
-                f"again"
+                f"{path} has other tokens than the vocabulary of the bundle; export the model again"
             )
     if not (path := folder / SHORTLIST).exists():
         return
     with explain_unreadable(path):
         lines = [line.partition("\t") for line in files.read_lines(path)]
-    named = {ours for ours, _, _ in lines}, {one for *_, many in lines for one in many.split(" ")}
-    for tokens, vocabulary in zip(named, (source, target), strict=True):
+    listed = {s for s, _, _ in lines}, {t for _, _, targets in lines for t in targets.split(" ")}
+    for tokens, vocabulary in zip(listed, (source, target), strict=True):
         for token in sorted(tokens - {*vocabulary.tokens, ""}):
             raise BundleError(
-                f"{path} names {token!r}, which is no token of the bundle; export the model again"
+                f"{path} has {token!r}, which is not in the vocabulary; export the model again"
             )
 
 
@@ -245,10 +244,11 @@ MODEL_FILE = "model.bin"
 VERSION = 6
 SPECIFICATION = "TransformerSpec"
 ITEM_BYTES = (4, 1, 2, 4, 2, 2)
-"""Bytes of a number by its type: float32, int8, int16, int32, float16, bfloat16."""
+"""Bytes per number of each type: float32, int8, int16, int32, float16, bfloat16."""
 
 INTEGERS = (1, 2, 3)
 MAX_RANK = 2
+"""Maximum number of dimensions of a variable."""
 NAME = re.compile(
     r"(?P<side>encoder|decoder)/(?:layer_(?P<layer>\d{1,3})/)?(?P<module>\w+(?:/\w+)*?)"
     r"(?:/(?P<part>weight|weight_scale|bias|gamma|beta|encodings))?"
@@ -258,19 +258,19 @@ SETTINGS = re.compile(
     "|multi_query_attention|pre_norm|scale_(alibi|embeddings)|start_from_zero_embedding"
     "|self_attention/rotary_(base|dim|interleave)"
 )
-"""Names of single numbers."""
+"""Names of scalar variables."""
 
 
 def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None:
     """Check the variables of ``model.bin`` before CTranslate2 reads them.
 
-    It believes what the file says of its variables: a wrong rank or shape makes it write behind its
-    memory. So every variable must be one that we write, with the shape that follows from the
-    vocabularies and from the few sizes of a Transformer.
+    CTranslate2 trusts the file: a wrong rank or shape makes it write beyond its memory. So only
+    the variables of our export are accepted, with the shapes that follow from the vocabularies and
+    the sizes of the Transformer.
 
     Raises:
-        ValueError: naming the first variable that is not as we write it.
-        struct.error: if the file ends too early.
+        ValueError: naming the first invalid variable.
+        struct.error: if the file is truncated.
     """
     with path.open("rb") as file:
         sizes, values = _read_variables(file)
@@ -291,7 +291,7 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
     for name, shape in sizes.items():
         match = NAME.fullmatch(name)
         if not match or (match["side"] == "encoder" and match["module"].startswith("attention")):
-            raise ValueError(f"variable {name[:60]!r} is not of this format")
+            raise ValueError(f"variable {name[:60]!r} is unknown")
         side, module, part, value = match["side"], match["module"], match["part"], values[name]
         layers[side] |= {int(match["layer"])} if match["layer"] else set()
         rows = shapes.get(module, (tokens[side], width))
@@ -312,14 +312,14 @@ def check_model_file(path: Path, source: Vocabulary, target: Vocabulary) -> None
             raise ValueError(f"variable {name[:60]!r} is {value}")
     last = values["decoder/alignment_layer"]
     if last not in layers["decoder"] or values["decoder/alignment_heads"]:
-        raise ValueError("the attention to report is not that of all heads of a layer")
+        raise ValueError("the alignment layer or heads are invalid")
     for side, numbers in layers.items():
         if numbers != {*range(len(numbers))}:
             raise ValueError(f"layers of the {side} are missing")
 
 
 def _read_variables(file: BinaryIO) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
-    """Return the shapes of variables by name, and the values of single integers; -1 of others."""
+    """Return the shape of each variable, and the value of each integer scalar, otherwise -1."""
     version, name, _ = _read(file, "I"), _read_name(file), _read(file, "I")
     if version != VERSION or name != SPECIFICATION:
         raise ValueError("it is not a Transformer of version 6")
@@ -341,7 +341,7 @@ def _read_variables(file: BinaryIO) -> tuple[dict[str, tuple[int, ...]], dict[st
         alias, original = _read_name(file), _read_name(file)
         sizes[alias], values[alias] = sizes[original], values[original]
     if file.tell() != file.seek(0, 2):
-        raise ValueError("it does not end where its variables do")
+        raise ValueError("there is data after the last variable")
     return sizes, values
 
 
@@ -357,13 +357,13 @@ def _read_name(file: BinaryIO) -> str:
 def load_ctranslate2(
     folder: Path, source: Vocabulary, target: Vocabulary, *, name: str, device: str, threads: int
 ) -> CTranslate2Engine:
-    """Load a model that was written for CTranslate2 from a folder of a verified bundle.
+    """Load a CTranslate2 model from a folder of a verified bundle.
 
-    The device is ``cpu``, ``cuda`` or ``cuda:1``; each thread computes a batch of its own.
+    The device is ``cpu``, ``cuda`` or, for example, ``cuda:1``. Each thread computes its own batch.
 
     Raises:
         BundleError: if CTranslate2 cannot read the folder.
-        ConfigError: if the device is not there.
+        ConfigError: if the device does not exist.
     """
     kind, _, index = device.partition(":")
     if kind != "cpu" and ctranslate2.get_cuda_device_count() <= int(index or 0):

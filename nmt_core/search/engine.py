@@ -1,6 +1,6 @@
-"""The contract of engines, token numbers in, hypotheses out, and the programs that search models.
+"""The interface of engines, which translate token IDs, and the registry of their programs.
 
-This file imports no torch, and no engine, since those of a bundle are listed before one is loaded.
+This file imports neither torch nor an engine, so that listing a bundle's engines is fast.
 """
 
 import math
@@ -15,18 +15,18 @@ from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
 from nmt_core.base.registry import Registry
 from nmt_core.search.settings import BeamConfig
 
-MOST_ROWS = 64
-"""Sentences that a fast engine looks at together; more are not faster."""
+MAX_BATCH_ROWS = 64
+"""Maximum sentences of a batch in a fast engine; more are not faster."""
 
 
 @contextmanager
 def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
-    """Report in a sentence that an engine's library cannot compute with the model.
+    """Convert errors of an engine's library to a message for users.
 
-    ``kinds`` are errors of the library; those of memory are passed on.
+    ``kinds`` are the library's exceptions. Errors about memory are raised unchanged.
 
     Raises:
-        BundleError: with the library's own reason.
+        BundleError: with the library's reason.
     """
     try:
         yield
@@ -35,89 +35,89 @@ def explain_failure(name: str, *kinds: type[Exception]) -> Iterator[None]:
             raise
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise BundleError(
-            f"{name} cannot compute with this model ({reason}); nmt verify tells what is wrong "
-            f"with it, and --engine torch does without {name}"
+            f"{name} cannot compute with this model ({reason}); run nmt verify to check the model, "
+            f"or use --engine torch"
         ) from None
 
 
 class InexpressibleError(Exception):
-    """A program cannot express a model; says why in a few words."""
+    """A program does not support a model; the message is the reason in a few words."""
 
 
 class Request(NamedTuple):
-    """One sentence to translate, in numbers of tokens."""
+    """One sentence to translate, as token IDs."""
 
     source: Sequence[int]
-    """The sentence, ended by EOS."""
+    """The sentence, with EOS at the end."""
 
     prefix: Sequence[int] = ()
-    """The prefix of its translation."""
+    """The required beginning of the translation."""
 
 
 class Hypothesis(NamedTuple):
-    """One translation in numbers; logarithms are natural, probabilities the model's own."""
+    """One translation as token IDs, with the model's probabilities as natural logarithms."""
 
     tokens: tuple[int, ...]
-    """The hypothesis without BOS and EOS."""
+    """The translation without BOS and EOS."""
 
     score: float
     """``log_prob / length ** length_penalty``, where EOS counts as a token; higher is better."""
 
     log_prob: float
-    """Log-probability of the tokens and the EOS after them."""
+    """Log-probability of the tokens and EOS."""
 
     token_log_probs: tuple[float, ...]
-    """The terms of ``log_prob``: one for every token, and last the one of EOS; none where an engine
-    was not asked for them."""
+    """The terms of ``log_prob``: one for every token, then the term of EOS; empty if the caller did
+    not request probabilities."""
 
     attention: NDArray[np.float32] | None = None
-    """How much each token and EOS look at each source token and EOS, (tokens + 1, source + 1),
-    where that was asked for and the model knows; its rows sum to 1."""
+    """Attention weights of tokens and EOS to the source and its EOS, (tokens + 1, source + 1); rows
+    sum to 1. None if not requested or not available."""
 
 
 def drop_impossible(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
     """Return the hypotheses of positive probability.
 
     Raises:
-        NmtError: if there is none.
+        NmtError: if no hypothesis is left.
     """
     possible = [hypothesis for hypothesis in hypotheses if math.isfinite(hypothesis.score)]
     if not possible:
         raise NmtError(
-            "the model gives a sentence no translation of positive probability; its weights are "
-            "not numbers or it cannot end a sentence: train it again, or take another checkpoint"
+            "the model has no translation of positive probability for a sentence, because its "
+            "weights are NaN or it never ends sentences; train it again"
         )
     return possible
 
 
 class Engine(Protocol):
-    """Searches for the best translations, for several threads at once.
+    """Finds the best translations; several threads may call it at the same time.
 
-    One that copies every source::
+    Example: an engine that copies every source::
 
         @dataclass(frozen=True)
         class CopyingEngine(Engine):
             name: str
-            sees_attention = False
+            has_attention = False
 
             def search(self, requests, search, *, batch_tokens, probabilities, attention):
-                return [[Hypothesis(tuple(one.source[:-1]), 0.0, 0.0, ())] for one in requests]
+                return [[Hypothesis(tuple(r.source[:-1]), 0.0, 0.0, ())] for r in requests]
     """
 
     name: str
     """The name of the engine."""
 
-    sees_attention: bool = False
-    """Whether it has attention during the search, and so may copy words."""
+    has_attention: bool = False
+    """Whether the engine has attention during the search, which copying words requires."""
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        """Return the part of a search that this engine cannot do, in a few words, or None."""
+        """Return what the engine does not support of a search, in a few words, or None."""
         refusals = {
             "a prefix": prefixes,
             "diversity": search.diversity > 0,
-            "copying unknown words": search.unknown == "copy" and not self.sees_attention,
+            "copying unknown words": search.unknown == "copy" and not self.has_attention,
         }
-        return next((what for what, asked in refusals.items() if asked), None)
+        return next((feature for feature, is_needed in refusals.items() if is_needed), None)
 
     def search(
         self,
@@ -133,31 +133,31 @@ class Engine(Protocol):
         Args:
             requests: the sentences.
             search: settings that ``explain_refusal`` accepts.
-            batch_tokens: padded source tokens of a batch.
-            probabilities: return the probability of every token.
-            attention: return attention.
+            batch_tokens: maximum padded source tokens of a batch.
+            probabilities: whether to return the probability of every token.
+            attention: whether to return attention weights.
         """
 
 
 Precision = Literal["int8", "float32"]
-"""The precision of products in an engine that export adds to a bundle."""
+"""The precision of matrix products in an engine that the export adds to a bundle."""
 
 FOLDER = "engines"
-"""The folder of engines: ``engines/NAME/``, and measurements in ``engines/NAME.json``."""
+"""The folder of engines in a bundle: ``engines/NAME/``, and measurements ``engines/NAME.json``."""
 
 SHORTLIST = "vmap.txt"
-"""The file of CTranslate2's engine with its shortlist, if it has one."""
+"""The file of CTranslate2's shortlist, if the engine has a shortlist."""
 
 SCORES = "scores.json"
-"""The file beside it with the shift of its scores: their mean difference from PyTorch's over the
-validation sentences that both translate to the same text."""
+"""The file of a shortlist's score shift: the mean difference between the engine's scores and
+PyTorch's, over validation sentences that both translate to the same text."""
 
 
 class Program(NamedTuple):
-    """A program that searches models, with its writer and its loader.
+    """A program that runs models, with its writer and its loader.
 
-    One for the engine that ``Engine`` shows, in a module ``copying`` that another package
-    offers by an entry point of ``nmt.engines``, ``copying = copying:COPYING``::
+    Example: the program of the engine in ``Engine``, in a module ``copying``. Another package can
+    offer it by the entry point ``copying = copying:COPYING`` of ``nmt.engines``::
 
         COPYING = Program("copying", loader="copying:load", writer="copying:write")
 
@@ -171,12 +171,12 @@ class Program(NamedTuple):
     """
 
     package: str
-    """The module that has to be installed for it."""
+    """The module that must be installed."""
     loader: str
-    """Function that loads a verified folder, as ``module:thing``."""
+    """The function that loads a verified folder, as ``module:function``."""
     writer: str = ""
-    """The function that writes a model for it, or raises InexpressibleError; empty for PyTorch,
-    which reads the bundle itself."""
+    """The function that converts a model, or raises InexpressibleError; empty for PyTorch, which
+    reads the bundle's weights."""
 
 
 PROGRAMS = Registry(
@@ -191,25 +191,26 @@ PROGRAMS = Registry(
         "torch": Program("torch", loader="nmt_core.search.pytorch:load_pytorch"),
     },
 )
-"""The programs, the fastest first."""
+"""The programs, fastest first."""
 
 
 def find_program(engine: str) -> str:
-    """Return the program that runs an engine."""
+    """Return the program of an engine, such as ``ctranslate2`` for ``ctranslate2_int8``."""
     return engine.rpartition("_")[0] if engine.endswith(get_args(Precision)) else engine
 
 
 def rank_engine(engine: str) -> tuple[int, int]:
-    """Return the sort key of an engine, the fastest first."""
+    """Return the sort key of an engine; the fastest engine has the smallest key."""
     ours, program = [*PROGRAMS.builtins], find_program(engine)
     rank = ours.index(program) if program in ours else len(ours)
     return rank, get_args(Precision).index(engine.removeprefix(f"{program}_"))
 
 
-def list_choices() -> list[str]:
-    """Return the engines that a user may choose.
+def list_engine_choices() -> list[str]:
+    """Return the values of ``--engine``.
 
-    ``auto`` takes the fastest that is there, the name of a program the fastest of that program's.
+    ``auto`` selects the bundle's fastest engine, and the name of a program its fastest engine of
+    that program.
     """
     written = [program for program in PROGRAMS if PROGRAMS.load(program).writer]
     engines = [f"{program}_{precision}" for program in written for precision in get_args(Precision)]
@@ -217,23 +218,23 @@ def list_choices() -> list[str]:
 
 
 class LogLikelihood(NamedTuple):
-    """The log-likelihood of a text; those of several texts add up."""
+    """The log-likelihood of a text; add texts with ``plus``."""
 
     log_likelihood: float = 0.0
     """Sum over tokens, in nats."""
 
     tokens: int = 0
-    """Ends of lines included."""
+    """Number of tokens, EOS included."""
 
     unknown: int = 0
-    """Tokens of these that the model does not know."""
+    """Number of unknown tokens."""
 
     characters: int = 0
-    """Line ends included."""
+    """Number of characters, line ends included."""
 
     @property
     def perplexity(self) -> float:
-        """Tokens among which the model was as unsure as if all were equally likely; may be inf."""
+        """Perplexity per token; infinite if it exceeds the range of a float."""
         try:
             return math.exp(-self.log_likelihood / max(1, self.tokens))
         except OverflowError:
@@ -241,11 +242,11 @@ class LogLikelihood(NamedTuple):
 
     @property
     def nats_per_character(self) -> float:
-        """Cross entropy per character, which models of different units share."""
+        """Cross entropy per character, comparable between models with different tokens."""
         return -self.log_likelihood / max(1, self.characters)
 
     def plus(self, other: Self) -> "LogLikelihood":
-        """Return the score of both texts together."""
+        """Return the log-likelihood of both texts together."""
         return LogLikelihood(
             self.log_likelihood + other.log_likelihood,
             self.tokens + other.tokens,

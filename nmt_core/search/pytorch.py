@@ -1,4 +1,4 @@
-"""Our own searches over our own models: the engine that can do everything."""
+"""The engine PyTorch, which supports every model and every search."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,21 +29,21 @@ from nmt_core.search.stepwise import sample
 from nmt_core.search.trace import Step, trace_beam_search
 from nmt_core.text.vocabulary import BOS, PAD, Vocabulary
 
-MOST_LOG_PROBS = 2**24
-"""Log-probabilities of next tokens, hypotheses by vocabulary, that are looked at together: some
-70 MB, and a few times that where they are drawn from."""
+MAX_BATCH_LOG_PROBS = 2**24
+"""Maximum log-probabilities of a batch, hypotheses times vocabulary: 70 MB, or several times as
+much for sampling."""
 
 
 @dataclass(frozen=True)
 class PyTorchEngine(Engine):
-    """Searches a model, and refuses nothing; puts it in evaluation mode."""
+    """Translates with a PyTorch model, which it puts in evaluation mode."""
 
     model: Seq2Seq[Any, Any]
     vocabulary_size: int
-    """Of the target language, in tokens, V."""
+    """Size of the target vocabulary in tokens, V."""
     name: str = "torch"
     never: tuple[int, ...] = ()
-    """Numbers of tokens that no translation may hold."""
+    """IDs of tokens that must not occur in a translation."""
 
     def __post_init__(self) -> None:
         self.model.eval()
@@ -62,12 +62,12 @@ class PyTorchEngine(Engine):
         probabilities: bool = True,
         attention: bool = False,
     ) -> list[list[Hypothesis]]:
-        find = partial(beam_search, self.model, config=search, constraints=self._constraints)
-        results = self._run(requests, find, hypotheses=search.beam_size, batch_tokens=batch_tokens)
-        return [*map(self._look, requests, results)] if attention else results
+        run = partial(beam_search, self.model, config=search, constraints=self._constraints)
+        results = self._run(requests, run, hypotheses=search.beam_size, batch_tokens=batch_tokens)
+        return [*map(self._add_attention, requests, results)] if attention else results
 
     def trace(self, request: Request, search: BeamConfig) -> tuple[list[Step], list[Hypothesis]]:
-        """Return the unfinished hypotheses after every token, and the finished ones, best first."""
+        """Return the unfinished hypotheses after every token, and the n-best list of a sentence."""
         prefix = self._rows([request.prefix])
         source = self._rows([request.source])
         constraints = self._constraints
@@ -81,21 +81,21 @@ class PyTorchEngine(Engine):
         *,
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        """Return translations of every request drawn at random, in the order they were drawn."""
-        find = partial(
+        """Return sampled translations of every request, in the order they were drawn."""
+        run = partial(
             sample, self.model, sampling=sampling, search=search, constraints=self._constraints
         )
-        return self._run(requests, find, hypotheses=sampling.samples, batch_tokens=batch_tokens)
+        return self._run(requests, run, hypotheses=sampling.samples, batch_tokens=batch_tokens)
 
     @torch.inference_mode()
     def next_tokens(self, request: Request, count: int) -> list[tuple[int, float]]:
-        """Return the tokens most likely to follow a prefix, with probabilities, likeliest first."""
+        """Return the most likely tokens after the prefix with their probabilities, best first."""
         source, target = self._rows([request.source]), self._rows([[BOS, *request.prefix]])
         memory = self.model.encode(source, source == PAD)
         hidden, _ = self.model.decode(target, memory, self.model.start(memory))
         probabilities = self.model.log_probs(hidden[0, -1]).exp()
-        most = probabilities.topk(min(count, len(probabilities)))
-        return list(zip(most.indices.tolist(), most.values.tolist(), strict=True))
+        best = probabilities.topk(min(count, len(probabilities)))
+        return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 
     @torch.inference_mode()
     def attend(
@@ -103,8 +103,8 @@ class PyTorchEngine(Engine):
     ) -> list[NDArray[np.float32]] | None:
         """Return the attention of each target token and EOS to each source token and EOS.
 
-        One array (target tokens + 1, source tokens + 1) per sentence; None without attention.
-        Sources end with EOS, targets do not.
+        The result is one array (target tokens + 1, source tokens + 1) per sentence, or None if the
+        model has no attention. Sources end with EOS, targets do not.
         """
         source = self._rows(sources)
         memory = self.model.encode(source, source == PAD)
@@ -112,41 +112,41 @@ class PyTorchEngine(Engine):
         if weights is None:
             return None
         return [
-            np.asarray(looks[: len(target) + 1, : len(source)], dtype=np.float32)
-            for looks, source, target in zip(weights.cpu(), sources, targets, strict=True)
+            np.asarray(matrix[: len(target) + 1, : len(source)], dtype=np.float32)
+            for matrix, source, target in zip(weights.cpu(), sources, targets, strict=True)
         ]
 
-    def _look(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """Return hypotheses with their attention."""
-        looks = self.attend(
+    def _add_attention(self, request: Request, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
+        """Return the hypotheses with their attention weights."""
+        matrices = self.attend(
             [request.source] * len(hypotheses), [hypothesis.tokens for hypothesis in hypotheses]
         )
-        if looks is None:
+        if matrices is None:
             return hypotheses
         return [
             hypothesis._replace(attention=weights)
-            for hypothesis, weights in zip(hypotheses, looks, strict=True)
+            for hypothesis, weights in zip(hypotheses, matrices, strict=True)
         ]
 
     def _run(
         self,
         requests: Sequence[Request],
-        find: Callable[..., list[list[Hypothesis]]],
+        run: Callable[..., list[list[Hypothesis]]],
         *,
         hypotheses: int,
         batch_tokens: int,
     ) -> list[list[Hypothesis]]:
-        """Batch the requests by length; return the results of ``find``, in order."""
+        """Batch the requests by length; return the results of ``run`` in the order of requests."""
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
-        most = MOST_LOG_PROBS // (hypotheses * self.vocabulary_size)
+        max_rows = MAX_BATCH_LOG_PROBS // (hypotheses * self.vocabulary_size)
         results: list[list[Hypothesis]] = [[] for _ in requests]
-        for rows in batches_by_length(lengths, max_tokens=batch_tokens, max_rows=most):
+        for rows in batches_by_length(lengths, max_tokens=batch_tokens, max_rows=max_rows):
             batch = [requests[row] for row in rows]
             source = self._rows([request.source for request in batch])
             prefix = self._rows([request.prefix for request in batch])
-            best_first = find(source=source, source_padding=source == PAD, prefix=prefix)
-            for row, best in zip(rows, best_first, strict=True):
-                results[row] = best
+            found = run(source=source, source_padding=source == PAD, prefix=prefix)
+            for row, translations in zip(rows, found, strict=True):
+                results[row] = translations
         return results
 
     @property
@@ -155,7 +155,7 @@ class PyTorchEngine(Engine):
         return (forbid_tokens(self.never, device),) if self.never else ()
 
     def _rows(self, numbers: Sequence[Sequence[int]]) -> Int[Tensor, "B T"]:
-        """Return rows of equal length, where the model is."""
+        """Return padded rows on the model's device."""
         return pad(numbers).to(next(self.model.parameters()).device)
 
 
@@ -164,11 +164,11 @@ def load_pytorch(
 ) -> PyTorchEngine:
     """Load the model of a verified bundle.
 
-    ``auto`` takes a GPU if there is one; None leaves the number of CPU threads as it is.
+    The device ``auto`` is a GPU if there is one. ``threads`` None keeps the number of CPU threads.
 
     Raises:
-        BundleError: if the folder holds no model that fits its settings.
-        ConfigError: if the device is not there.
+        BundleError: if the weights are missing, or do not match the settings.
+        ConfigError: if the device does not exist.
     """
     set_threads(threads)
     with explain_unreadable(folder / "model.json"):

@@ -1,10 +1,10 @@
-"""Rules of every search: length, forbidden tokens and prefixes of translations.
+"""Rules of every search: length limits, forbidden tokens and prefixes of translations.
 
-A constraint sets next log-probabilities to minus infinity: it decides what is forbidden, never how
-likely the rest is, so scores stay the model's own. It writes in place, for a copy of rows by
+A constraint sets log-probabilities of next tokens to minus infinity. It does not change or
+normalise the others, so scores stay the model's. It writes in place, because a copy of rows by
 vocabulary may be larger than the model.
 
-Dimension letters as in ``seq2seq.py``; P tokens of the longest prefix, t tokens so far with BOS.
+Dimension letters as in ``seq2seq.py``, plus P tokens of the longest prefix and t tokens with BOS.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,12 +19,12 @@ from nmt_core.search.settings import SearchConfig, Unknown
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
 
 Constraint = Callable[[Int[Tensor, "R t"], Float[Tensor, "R V"]], None]
-"""Takes the tokens so far, BOS first, and the next log-probabilities; sets some of these to -inf.
-Forbidding the end of the sentence has no effect at the length limit."""
+"""Takes the tokens so far and the log-probabilities of next tokens, and sets some of these to -inf.
+At the length limit, it cannot forbid EOS."""
 
 
 def forbid_tokens(tokens: Sequence[int], device: torch.device) -> Constraint:
-    """Return a constraint that forbids some tokens everywhere."""
+    """Return a constraint that forbids some tokens at every position."""
     forbidden = torch.tensor(tokens, device=device)
 
     def constraint(_: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
@@ -34,22 +34,22 @@ def forbid_tokens(tokens: Sequence[int], device: torch.device) -> Constraint:
 
 
 def forbid_repeated_ngrams(size: int) -> Constraint:
-    """Return a constraint that forbids ``size`` tokens in a row to repeat in a hypothesis.
+    """Return a constraint that forbids n-grams of ``size`` tokens to repeat in a hypothesis.
 
     Raises:
         ValueError: if ``size`` is below 1.
     """
     if size < 1:
-        raise ValueError(f"an n-gram has at least one token, got {size}")
+        raise ValueError(f"size must be at least 1, got {size}")
 
     def constraint(tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]) -> None:
         length = tokens.size(1)
         if length < size:
             return
-        seen = tokens.unfold(1, size, 1)  # (R, t - size + 1, size)
+        ngrams = tokens.unfold(1, size, 1)  # (R, t - size + 1, size)
         latest = tokens[:, length - size + 1 :]  # (R, size - 1)
-        repeats = (seen[:, :, :-1] == latest[:, None]).all(dim=2)
-        forbidden = seen[:, :, -1].where(repeats, PAD)
+        repeats = (ngrams[:, :, :-1] == latest[:, None]).all(dim=2)
+        forbidden = ngrams[:, :, -1].where(repeats, PAD)
         log_probs.scatter_(1, forbidden, -torch.inf)
 
     return constraint
@@ -58,7 +58,7 @@ def forbid_repeated_ngrams(size: int) -> Constraint:
 def compute_length_limits(
     source_padding: Bool[Tensor, "B S"], config: SearchConfig
 ) -> Int[Tensor, " B"]:
-    """Return how many tokens a hypothesis of each sentence may have, its EOS included."""
+    """Return the maximum tokens of a hypothesis of each sentence, EOS included."""
     lengths = (~source_padding).sum(dim=1)
     limits = (lengths * config.max_length_factor).long() + config.max_length_offset
     return limits.clamp(max=config.max_length)
@@ -69,15 +69,15 @@ class Rules(Rows):
     """The rules of each sentence of a batch."""
 
     limits: Int[Tensor, " B"]
-    """Tokens of a hypothesis, its EOS included; no prefix is longer."""
+    """Maximum tokens of a hypothesis, EOS included; no prefix is longer."""
 
     prefix: Int[Tensor, "B P"]
-    """How hypotheses begin, followed by PAD."""
+    """Required beginning of each hypothesis, padded with PAD."""
 
     constraints: tuple[Constraint, ...]
 
     last_steps: frozenset[int]
-    """All values of ``limits``, known without asking the device."""
+    """All values of ``limits``, to avoid synchronizing with the device."""
 
     @classmethod
     def of(
@@ -88,15 +88,15 @@ class Rules(Rows):
         constraints: tuple[Constraint, ...] = (),
         prefix: Int[Tensor, "B P"] | None = None,
     ) -> "Rules":
-        """Return the rules of a batch; a limit makes room for its prefix and the end.
+        """Return the rules of a batch; limits are raised for a longer prefix and EOS.
 
         Raises:
-            ValueError: if a prefix holds BOS or EOS.
+            ValueError: if a prefix contains BOS or EOS.
         """
         if prefix is None:
             prefix = limits.new_empty((len(limits), 0))
         if ((prefix == BOS) | (prefix == EOS)).any():
-            raise ValueError("a prefix may hold neither the start nor the end of a sentence")
+            raise ValueError("a prefix must not contain BOS or EOS")
         limits = limits.maximum((prefix != PAD).sum(dim=1) + 1)
         forbidden = [PAD, BOS, UNK] if unknown == "forbid" else [PAD, BOS]
         return cls(
@@ -114,7 +114,7 @@ class Rules(Rows):
         constraints: tuple[Constraint, ...] = (),
         prefix: Int[Tensor, "B P"] | None = None,
     ) -> "Rules":
-        """Return the rules of a batch as configured, and further constraints."""
+        """Return the rules of a batch from settings, with further constraints."""
         if config.no_repeat_ngram_size:
             constraints = (forbid_repeated_ngrams(config.no_repeat_ngram_size), *constraints)
         limits = compute_length_limits(source_padding, config)
@@ -122,33 +122,33 @@ class Rules(Rows):
 
     @property
     def longest(self) -> int:
-        """Tokens that the longest hypothesis of all may have, its EOS included."""
+        """The greatest length limit, EOS included."""
         return max(self.last_steps, default=0)
 
-    def allow(
+    def apply(
         self, tokens: Int[Tensor, "R t"], log_probs: Float[Tensor, "R V"]
     ) -> Float[Tensor, "R V"]:
-        """Set the next log-probabilities to -inf where a token may not follow, and return them.
+        """Set the log-probabilities of forbidden tokens to -inf in place, and return the tensor.
 
-        Prefix and length limit outweigh constraints. Nothing is copied: a batch's log-probabilities
-        may be the largest tensor there is.
+        Prefixes and length limits take precedence over constraints. A batch's log-probabilities may
+        be the largest tensor, so they are not copied.
         """
-        wanted = self._wanted(tokens)
-        own = None if wanted is None else log_probs.gather(1, wanted)
+        forced = self._find_forced_tokens(tokens)
+        originals = None if forced is None else log_probs.gather(1, forced)
         for constraint in self.constraints:
             constraint(tokens, log_probs)
-        if wanted is not None and own is not None:
-            forced = wanted != PAD
-            log_probs.masked_fill_(forced, -torch.inf)
-            log_probs.scatter_(1, wanted, own.where(forced, log_probs.gather(1, wanted)))
+        if forced is not None and originals is not None:
+            is_forced = forced != PAD
+            log_probs.masked_fill_(is_forced, -torch.inf)
+            log_probs.scatter_(1, forced, originals.where(is_forced, log_probs.gather(1, forced)))
         return log_probs
 
-    def _wanted(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:
-        """Return the forced next token of each row, PAD for any; None if none is forced."""
-        length = tokens.size(1)  # of the hypothesis with the next token, BOS not counted
-        given = length <= self.prefix.size(1)
-        if not given and length not in self.last_steps:
+    def _find_forced_tokens(self, tokens: Int[Tensor, "R t"]) -> Int[Tensor, "R 1"] | None:
+        """Return the forced next token of each row, PAD for a free row; None if all are free."""
+        length = tokens.size(1)  # of the hypothesis with the next token, without BOS
+        in_prefix = length <= self.prefix.size(1)
+        if not in_prefix and length not in self.last_steps:
             return None
-        wanted = self.prefix[:, length - 1] if given else torch.full_like(self.limits, PAD)
-        wanted = wanted.masked_fill(self.limits == length, EOS)
-        return wanted.repeat_interleave(len(tokens) // len(wanted))[:, None]
+        forced = self.prefix[:, length - 1] if in_prefix else torch.full_like(self.limits, PAD)
+        forced = forced.masked_fill(self.limits == length, EOS)
+        return forced.repeat_interleave(len(tokens) // len(forced))[:, None]

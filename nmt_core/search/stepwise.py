@@ -1,9 +1,9 @@
 """Stepwise decoding, one final token after the other: greedy search and ancestral sampling.
 
-What a sentence draws depends on the seed, its own tokens and the number of the sample, and on
-nothing else, so no batch, order or neighbour changes it.
+The samples of a sentence depend only on the seed, its tokens and the number of the sample, not on
+the other sentences of a batch.
 
-Dimension letters as in ``seq2seq.py``, and N hypotheses per sentence, L tokens of the longest.
+Dimension letters as in ``seq2seq.py``, plus N hypotheses per sentence and a maximum length L.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from nmt_core.search.settings import SamplingConfig, SearchConfig, TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 Choose = Callable[[Float[Tensor, "R V"], Int[Tensor, " B"], int], Int[Tensor, " R"]]
-"""Takes the next log-probabilities, the sentences they belong to by number, ``R / B`` rows each,
-and the position, from 0; returns a token per row."""
+"""Takes the log-probabilities of next tokens, the number of each sentence (``R / B`` rows each) and
+the position from 0; returns a token per row."""
 
 
 @torch.inference_mode()
@@ -36,7 +36,7 @@ def decode_stepwise(
     hypotheses: int = 1,
     length_penalty: float = 1.0,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; return ``hypotheses`` per sentence, in no order of merit.
+    """Translate a batch; return ``hypotheses`` hypotheses per sentence, not sorted by score.
 
     The model must be in evaluation mode. A sentence leaves the batch when all of
     its hypotheses have ended.
@@ -52,7 +52,7 @@ def decode_stepwise(
     for position in range(rules.longest):
         hidden, state = model.decode(tokens[:, -1:], memory, state)
         log_probs = model.log_probs(hidden[:, -1])
-        chosen = choose(rules.allow(tokens, log_probs), sentences, position)
+        chosen = choose(rules.apply(tokens, log_probs), sentences, position)
         chosen = chosen.masked_fill(ended, PAD)[:, None]
         tokens = torch.cat([tokens, chosen], dim=1)
         steps = torch.cat([steps, log_probs.gather(1, chosen)], dim=1)
@@ -62,22 +62,22 @@ def decode_stepwise(
         going = (~done).nonzero().flatten()
         if len(going) == len(done):
             continue
-        left = done[:, None].expand(-1, hypotheses).flatten()
-        written = _write(tokens[left], steps[left], length_penalty)
+        done_rows = done[:, None].expand(-1, hypotheses).flatten()
+        results = _build_hypotheses(tokens[done_rows], steps[done_rows], length_penalty)
         for number, sentence in enumerate(sentences[done].tolist()):
-            finished[sentence] = written[number * hypotheses : (number + 1) * hypotheses]
+            finished[sentence] = results[number * hypotheses : (number + 1) * hypotheses]
         if not len(going):
             break
         sentences, rules = sentences[going], rules.select(going)
         memory, state = memory.select(going), state.select_sentences(going, hypotheses)
-        tokens, steps, ended = tokens[~left], steps[~left], ended[~left]
+        tokens, steps, ended = tokens[~done_rows], steps[~done_rows], ended[~done_rows]
     return finished
 
 
-def _write(
+def _build_hypotheses(
     tokens: Int[Tensor, "R t"], steps: Float[Tensor, "R t-1"], length_penalty: float
 ) -> list[Hypothesis]:
-    """Turn rows into hypotheses."""
+    """Return the hypothesis of each row."""
     log_probs = steps.masked_fill(tokens[:, 1:] == PAD, 0)
     columns = (tokens, log_probs, log_probs.sum(dim=1), (tokens != PAD).sum(dim=1) - 1)
     return [
@@ -102,8 +102,8 @@ def greedy_search(
 ) -> list[list[int]]:
     """Translate a batch; return the tokens of every sentence, without BOS and EOS.
 
-    It finds what a beam of one finds that stops fast. The model must be in evaluation mode, sources
-    end with EOS, and PAD follows prefixes.
+    The result is that of a beam search with one beam and fast stopping. The model must be in
+    evaluation mode, sources end with EOS, and prefixes are padded with PAD.
     """
     rules = Rules.of(max_lengths, unknown=unknown, prefix=prefix)
     hypotheses = decode_stepwise(model, source, source_padding, rules, pick_most_likely)
@@ -113,12 +113,12 @@ def greedy_search(
 def pick_most_likely(
     log_probs: Float[Tensor, "R V"], _sentences: Int[Tensor, " B"], _position: int
 ) -> Int[Tensor, " R"]:
-    """Choose the most likely token."""
+    """Return the most likely token of each row."""
     return log_probs.argmax(dim=-1)
 
 
-LEAST_TEMPERATURE = 1e-300
-"""Temperatures below it count as 0, since a division by them overflows."""
+MIN_TEMPERATURE = 1e-300
+"""Temperatures below this limit count as 0, because the division would overflow."""
 
 
 def sample(
@@ -131,9 +131,9 @@ def sample(
     constraints: tuple[Constraint, ...] = (),
     prefix: Int[Tensor, "B P"] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Translate a batch; return ``sampling.samples`` hypotheses per sentence, as they were drawn.
+    """Translate a batch; return ``sampling.samples`` hypotheses per sentence in order of sampling.
 
-    Their scores are the model's own, for any temperature and truncation. The model must be in
+    Scores are the model's, regardless of temperature, top k and top p. The model must be in
     evaluation mode, and sources end with EOS.
 
     Raises:
@@ -166,7 +166,7 @@ def _noise(
 ) -> Float[Tensor, "B N L"]:
     """Return uniform noise in [0, 1) for every token of every sample.
 
-    With 32 bits, so that its product with a sum is always below the sum.
+    The noise has 32 bits, so that its product with a sum is always below the sum.
     """
     noise = torch.empty((len(source), sampling.samples, longest), dtype=torch.float64)
     for number, row in enumerate(source.tolist()):
@@ -182,27 +182,27 @@ def _noise(
 def shape_distribution(
     log_probs: Float[Tensor, "R V"], sampling: TokenSampling
 ) -> Float[Tensor, "R V"]:
-    """Return the distribution to draw from, in float64: tempered, 0 beyond top k and top p.
+    """Return the weights to draw from, in float64, after temperature, top k and top p.
 
-    They need not sum to one.
+    The weights need not sum to 1.
     """
-    if sampling.temperature < LEAST_TEMPERATURE:
-        likeliest = log_probs.argmax(dim=1, keepdim=True)
-        return torch.zeros_like(log_probs, dtype=torch.float64).scatter(1, likeliest, 1.0)
+    if sampling.temperature < MIN_TEMPERATURE:
+        best_token = log_probs.argmax(dim=1, keepdim=True)
+        return torch.zeros_like(log_probs, dtype=torch.float64).scatter(1, best_token, 1.0)
     probabilities = (log_probs.double() / sampling.temperature).softmax(dim=-1)
     if sampling.top_k is None and sampling.top_p == 1:
         return probabilities
-    most = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
-    best = probabilities.topk(most, dim=1)
-    through = best.values.cumsum(dim=1)
-    before = through - best.values
-    nucleus = best.values.masked_fill(before >= sampling.top_p * through[:, -1:], 0)
+    count = min(sampling.top_k or probabilities.size(1), probabilities.size(1))
+    best = probabilities.topk(count, dim=1)
+    cumulative = best.values.cumsum(dim=1)
+    before = cumulative - best.values
+    nucleus = best.values.masked_fill(before >= sampling.top_p * cumulative[:, -1:], 0)
     return torch.zeros_like(probabilities).scatter(1, best.indices, nucleus)
 
 
 def draw_tokens(weights: Float[Tensor, "R V"], noise: Float[Tensor, " R"]) -> Int[Tensor, " R"]:
-    """Return for every row the token that uniform noise in [0, 1) falls on."""
+    """Return the token of every row that uniform noise in [0, 1) selects."""
     cumulative = weights.cumsum(dim=1)
     point = noise[:, None] * cumulative[:, -1:]
     drawn = torch.searchsorted(cumulative, point, right=True)[:, 0]
-    return drawn.clamp(max=weights.size(1) - 1)  # beyond it lie only weights that are not numbers
+    return drawn.clamp(max=weights.size(1) - 1)  # larger only if weights are NaN

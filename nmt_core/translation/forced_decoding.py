@@ -9,7 +9,7 @@ from nmt_core.data.batch import collate
 from nmt_core.data.batching import batches_by_length
 from nmt_core.evaluation.pictures import Look
 from nmt_core.search.engine import LogLikelihood
-from nmt_core.search.pytorch import MOST_LOG_PROBS
+from nmt_core.search.pytorch import MAX_BATCH_LOG_PROBS
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
 from nmt_core.translation.text_search import drop_tag_column
@@ -61,7 +61,7 @@ def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[flo
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     is_token = batch.target_output != PAD
-    at_once = max(1, MOST_LOG_PROBS // len(translator.target.vocabulary))
+    at_once = max(1, MAX_BATCH_LOG_PROBS // len(translator.target.vocabulary))
     tokens = batch.target_output[is_token].split(at_once)
     rows = zip(hidden[is_token].split(at_once), tokens, strict=True)
     nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])

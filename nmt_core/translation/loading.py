@@ -22,7 +22,7 @@ from nmt_core.search.engine import (
     PROGRAMS,
     Engine,
     find_program,
-    list_choices,
+    list_engine_choices,
     rank_engine,
 )
 from nmt_core.text import load_tokenizer
@@ -133,7 +133,7 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
     """Return the engine to load: ``torch``, or one that the bundle holds.
 
     Args:
-        name: one of ``list_choices``.
+        name: one of ``list_engine_choices``.
         held: engines that the bundle holds, the fastest first.
         device: ``auto`` prefers a GPU, and there PyTorch.
 
@@ -149,7 +149,7 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
     if name in {"auto", "torch"}:
         return "torch"
     if find_program(name) not in PROGRAMS:
-        known = ", ".join(list_choices())
+        known = ", ".join(list_engine_choices())
         raise ConfigError(f"there is no engine {name!r}; choose one of {known}")
     fitting = [engine for engine in held if engine.startswith(name)]
     if not fitting:

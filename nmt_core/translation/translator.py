@@ -76,7 +76,7 @@ class Translator:
         device: str = "auto",
         threads: int | None = None,
     ) -> Self:
-        """Verify an exported model and load it with an engine of ``list_choices``.
+        """Verify an exported model and load it with an engine of ``list_engine_choices``.
 
         ``auto`` takes the fastest engine and a GPU, if there is one; None takes all CPU threads.
 
@@ -207,7 +207,7 @@ class Translator:
             prefixes=begin,
             batch_tokens=self._fit_batch(config.beam_size),
             probabilities=probabilities,
-            attention=attention or (config.unknown == "copy" and engine.sees_attention),
+            attention=attention or (config.unknown == "copy" and engine.has_attention),
         )
         if self.protector is None:
             translations = search(lines, config)
@@ -351,7 +351,7 @@ class Translator:
     def _configure(self, **changes: float | None) -> BeamConfig:
         """Return the settings of a search with those that are given; others are as configured."""
         search = self.config.beam.change(**changes)
-        if search.unknown != "copy" or self.engine.sees_attention:
+        if search.unknown != "copy" or self.engine.has_attention:
             return search
         has_attention = self.full.attend([[EOS]], [()]) is not None
         return search if has_attention else search.model_copy(update={"unknown": "forbid"})

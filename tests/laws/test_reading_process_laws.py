@@ -124,7 +124,7 @@ def test_a_process_that_is_killed_is_told():
     process = next(numbers).target_tokens
     os.kill(process, signal.SIGKILL)
 
-    with pytest.raises(NmtError, match="reads training pairs has ended"):
+    with pytest.raises(NmtError, match="reads training pairs ended"):
         for _ in numbers:
             pass
 

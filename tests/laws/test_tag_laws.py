@@ -172,7 +172,7 @@ RESTORER = Restorer.learn(["Der Hund sieht das Haus im Garten."] * 20)
 class Recorder:
     """An engine that keeps what it is asked."""
 
-    name, sees_attention = "recorder", True
+    name, has_attention = "recorder", True
 
     def __init__(self, engine):
         self.engine, self.asked = engine, []

@@ -25,7 +25,7 @@ class ScriptedEngine(Engine):
     asked: list = field(default_factory=list)
     scores: tuple = ()
     name = "scripted"
-    sees_attention = False
+    has_attention = False
 
     def search(self, requests, search, *, batch_tokens, probabilities, attention):
         self.asked.append([self.side.text(one.source[:-1]) for one in requests])

@@ -29,7 +29,7 @@ SHORT_WORDS = 12
 HALF = 1 << 31
 """Makes a hash of 32 bits one that SQLite keeps in four bytes; few of a million terms share one."""
 
-MOST_ROWS = 3000
+MAX_BATCH_ROWS = 3000
 """Units of a term, within the bounds of length, beyond which it is common and looked up last."""
 
 MOST_TERMS = 40
@@ -108,12 +108,12 @@ def _find_candidates(
     bounds = bound_lengths(len(source), threshold)
     counts = [
         (connection.execute(f"SELECT count(*) FROM ({UNITS})", values).fetchone()[0], values)  # noqa: S608 - no value is in it
-        for values in ((scope, t, *bounds, MOST_ROWS) for t in list_terms(source)[:MOST_TERMS])
+        for values in ((scope, t, *bounds, MAX_BATCH_ROWS) for t in list_terms(source)[:MOST_TERMS])
     ]
     rare: list[tuple[int, ...]] = []
     rows = 0
     for count, values in sorted(counts):
-        if count and (rows + count <= MOST_ROWS or len(rare) < MOST_COMMON):
+        if count and (rows + count <= MAX_BATCH_ROWS or len(rare) < MOST_COMMON):
             rare.append(values)
             rows += count
     if not rare:

@@ -79,7 +79,7 @@ def test_what_is_read_is_told_apart_by_its_order():
 
 
 def test_heads_of_an_odd_width_are_refused():
-    with pytest.raises(ValueError, match="pairs of features, and heads have 5"):
+    with pytest.raises(ValueError, match="require an even head_width, got 5"):
         TransformerConfig(positions="rotary", head_width=5)
 
     assert TransformerConfig(positions="rotary", width=24, heads=4).features_per_head == 6

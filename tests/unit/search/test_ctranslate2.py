@@ -254,7 +254,7 @@ def test_int8_is_near(tmp_path):
         (TransformerConfig(source_start=True), "source_start"),
         (
             TransformerConfig(width=16, heads=2, head_width=5),
-            "heads that are together not as wide as the model",
+            "heads x head_width other than width",
         ),
         (TransformerConfig(width=16, heads=2, head_width=8), None),
     ],
@@ -297,7 +297,7 @@ def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, tie, change):
     path = folder / names[-1]
     path.write_text(json.dumps(change(json.loads(path.read_text()))))
 
-    with pytest.raises(BundleError, match=f"{names[-1]} holds other tokens than the vocabulary"):
+    with pytest.raises(BundleError, match=f"{names[-1]} has other tokens than the vocabulary"):
         load_ctranslate2(folder, WORDS, target, name="x", device="cpu", threads=1)
 
 
@@ -310,13 +310,13 @@ WEIGHT = b"decoder/layer_0/ffn/linear_1/weight\0"
     ("name", "before", "after", "told"),
     [
         (ALIGNMENT, b"\0", b"\x17", "has 23 dimensions"),
-        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "heads of a layer"),
+        (ALIGNMENT, b"\0\x02\x02\0\0\0\x01", b"\0\x02\x02\0\0\0\x09", "layer or heads are invalid"),
         (HEADS, b"\0\x02\x02\0\0\0\x02", b"\0\x02\x02\0\0\0\0", "num_heads' is 0"),
         (HEADS, b"\0\x02", b"\0\x03", "has 2 bytes"),
         (HEADS, b"\0\x02", b"\0\x04", "num_heads' is -1"),
         (WEIGHT, b"\x02\x10", b"\x02\x11", "has 1536 bytes for the shape"),
         (WEIGHT, b"", b"\xff", ""),
-        (WEIGHT[:-1], b"\0", b"z", "not of this format|has the shape"),
+        (WEIGHT[:-1], b"\0", b"z", "is unknown|has the shape"),
         (b"TransformerSpec", b"\0", b"y", "not a Transformer of version 6"),
     ],
 )

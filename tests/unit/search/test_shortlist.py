@@ -150,7 +150,9 @@ def test_a_forged_shortlist_is_refused(tmp_path, line, named):
     if not named:
         assert load(path.parent).has_shortlist
         return
-    with pytest.raises(BundleError, match=f"{SHORTLIST} names '{named}', which is no token"):
+    with pytest.raises(
+        BundleError, match=f"{SHORTLIST} has '{named}', which is not in the vocabulary"
+    ):
         load(path.parent)
 
 

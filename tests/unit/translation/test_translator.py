@@ -327,7 +327,7 @@ def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monk
     translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
     roomy, free = search(translator), model.most
     model.most, room = 0, 6 * 4 * len(WORDS)
-    monkeypatch.setattr("nmt_core.search.pytorch.MOST_LOG_PROBS", room)
+    monkeypatch.setattr("nmt_core.search.pytorch.MAX_BATCH_LOG_PROBS", room)
 
     assert roomy == search(translator)
     assert room // 2 < model.most <= room < free
@@ -367,7 +367,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     model = Watched(end=1.0)
     pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
     free = score_pairs(toy_translator(model=model), pairs)
-    monkeypatch.setattr("nmt_core.translation.forced_decoding.MOST_LOG_PROBS", 5 * len(WORDS))
+    monkeypatch.setattr("nmt_core.translation.forced_decoding.MAX_BATCH_LOG_PROBS", 5 * len(WORDS))
     model.most = 0
     rows, encode = [], model.encode
     monkeypatch.setattr(model, "encode", lambda s, p: rows.append(s.shape) or encode(s, p))
