@@ -195,7 +195,7 @@ def _write_corpora(
     )
     read |= more
     corpora = {**params.parallel, **replayed}
-    reader.forget_others(read.values())
+    reader.remove_unused(read.values())
     parallel = {name: read[name] for name in corpora}
     near = join_corpora(
         parallel,

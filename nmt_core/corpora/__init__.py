@@ -1,1 +1,1 @@
-"""Parallel text, from wherever it comes to splits that may be trained on."""
+"""Parallel text: sources, filters, splits and removal of leaks."""

@@ -1,6 +1,6 @@
 """Join filtered corpora into train, validation and test sets that share no sentence.
 
-Duplicates and leaks are found by digests; each corpus keeps its range of lines.
+Digests identify duplicates and leaks; each corpus has its own range of lines.
 """
 
 from collections import Counter
@@ -32,31 +32,31 @@ HELD_OUT: tuple[Split, ...] = ("test", "validation")
 
 
 def count_kept(corpora: Mapping[str, FilteredCorpus]) -> dict[Split, int]:
-    """Return the number of pairs of each split, of all corpora."""
+    """Return the number of remaining pairs of each split, over all corpora."""
     return {split: sum(each.kept.get(split, 0) for each in corpora.values()) for split in SPLITS}
 
 
 def count_removed(corpora: Mapping[str, FilteredCorpus], split: Split) -> Counter[str]:
-    """Return the number of pairs of a split that were removed, by reason."""
+    """Return the number of removed pairs of a split, by reason."""
     return sum((corpus.list_reasons(split) for corpus in corpora.values()), Counter())
 
 
 @dataclass(frozen=True)
 class _JoinedSplit:
-    """The pairs of a split of all corpora, one corpus after another."""
+    """The pairs of a split of all corpora, in the order of the corpora."""
 
     name: Split
     pairs: StagedPairs
     digests: Digests
     corpora: Sequence[FilteredCorpus]
     bounds: tuple[int, ...]
-    """Where each corpus begins, and the last ends."""
+    """Index of the first pair of each corpus, and the end of the last corpus."""
     keep: Mask
     """Pairs that were not removed."""
 
     @classmethod
     def read(cls, name: Split, corpora: Iterable[FilteredCorpus], scratch: Path) -> "_JoinedSplit":
-        """Join the pairs of a split in a folder for temporary files."""
+        """Return a split, whose pairs are joined in a folder for temporary files."""
         pairs, ends, corpora = StagedPairs(scratch, name), [0], [*corpora]
         for corpus in corpora:
             if name == "train" or not corpus.replayed:
@@ -81,8 +81,8 @@ class _JoinedSplit:
         """Remove pairs that equal an earlier one, unless their corpus keeps them."""
         marked = mark_repeated(self.digests)
         for corpus, rows in self.ranges():
-            given = self.name != "train" and self.name in corpus.readings
-            if given or (self.name == "train" and corpus.keep_duplicates):
+            is_given = self.name != "train" and self.name in corpus.readings
+            if is_given or (self.name == "train" and corpus.keep_duplicates):
                 marked[rows] = False
         self.remove(marked, "duplicate")
 
@@ -94,7 +94,7 @@ class _JoinedSplit:
         distance: float,
         workers: WorkersConfig,
     ) -> Nearness:
-        """Remove near duplicates of the test and validation sets in a folder."""
+        """Remove and return near duplicates of the test and validation sets in a folder."""
         held_out = {side: scratch / f"held_out.{side}" for side in sides}
         for side, path in held_out.items():
             path.touch()
@@ -109,7 +109,7 @@ class _JoinedSplit:
         return near
 
     def write(self, folder: Path) -> None:
-        """Write the pairs that are left."""
+        """Write the remaining pairs."""
         self.pairs.write(folder, self.keep)
         for corpus, rows in self.ranges():
             corpus.kept[self.name] = int(self.keep[rows].sum())
@@ -124,20 +124,20 @@ def join_corpora(
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
 ) -> Nearness | None:
-    """Write ``{train,validation,test}.{source,target}`` into ``folder``, without a leak.
+    """Write ``{train,validation,test}.{source,target}`` into ``folder``, without leaks.
 
-    No sentence of test, on either side, stays in validation or train, and none of validation in
-    train, across all corpora; sentences are compared by ``make_comparison_key``. Near
-    duplicates of test or validation leave train. The first of equal pairs is kept; given sets keep
-    their repetitions.
+    Across all corpora and on either side, sentences of test are removed from validation and train,
+    sentences of validation from train; ``make_comparison_key`` compares sentences. Near duplicates
+    of test and validation are removed from train. The first of equal pairs is kept; validation and
+    test sets of the user keep their repetitions.
 
-    The caller makes the folder appear whole; corpora are written in their order.
+    The caller replaces the folder atomically; corpora are written in their order.
 
     Returns:
-        Near duplicates in train of test and then validation; None without a search.
+        Training pairs that are near duplicates of test or validation; None without a search.
 
     Raises:
-        CorpusError: if a split, or the train of a corpus, is left without any pair.
+        CorpusError: if a split, or the training text of a corpus, has no pairs left.
     """
     near: Nearness | None = None
     held_out: dict[Split, Digests] = {}
@@ -169,12 +169,12 @@ def join_monolingual(
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
 ) -> None:
-    """Write the text of a language, one sentence a line.
+    """Write the monolingual text of a language, one sentence per line.
 
-    Sentences of validation or test on their side, near duplicates of these, and repetitions are
-    removed.
+    Removes sentences of validation and test on the same side, their near duplicates, and
+    repetitions.
 
-    ``corpus`` is the folder of parallel text, and ``side`` that of the language.
+    ``corpus`` is the folder of the parallel text; ``side`` is the side of the language.
     """
     joined = _JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
@@ -197,7 +197,7 @@ def join_monolingual(
 
 
 def _mark_held_out_before(train: _JoinedSplit) -> Mask:
-    """Mark pairs with a sentence that was held out of an earlier training."""
+    """Mark pairs with a sentence that was held out from an earlier training."""
     marked = np.zeros_like(train.keep)
     for corpus in train.corpora:
         for name in HELD_OUT if corpus.replayed else ():
@@ -206,7 +206,7 @@ def _mark_held_out_before(train: _JoinedSplit) -> Mask:
 
 
 def _check_splits(corpora: Mapping[str, FilteredCorpus], split: SplitConfig) -> None:
-    """Refuse a split without any pair, train first, since the others may be split off it."""
+    """Raise a CorpusError if a split has no pairs; train first, which others are split off."""
     kept = count_kept(corpora)
     given = {name for corpus in corpora.values() for name in corpus.readings}
     for name in ("train", "test", "validation"):
@@ -215,13 +215,13 @@ def _check_splits(corpora: Mapping[str, FilteredCorpus], split: SplitConfig) -> 
             raise CorpusError(f"no pair is left for {name} ({reasons}")
         if not kept[name]:
             raise CorpusError(
-                f"no pair of {kept['train']} fell into {name} at {split.rate(name):g} in "
-                f"10,000; raise split.{name}_per_10000 or give a {name} text"
+                f"{name} is empty: none of {kept['train']} pairs was selected at "
+                f"{split.rate(name):g} in 10,000; raise split.{name}_per_10000 or set a {name} text"
             )
 
 
 def _check_corpora(corpora: Mapping[str, FilteredCorpus], unit: str) -> None:
-    """Refuse a corpus of which nothing is left for train."""
+    """Raise a CorpusError if a corpus has no training pairs left."""
     for name, corpus in corpora.items():
         if not corpus.kept["train"] and not corpus.replayed:
             raise CorpusError(
@@ -231,11 +231,11 @@ def _check_corpora(corpora: Mapping[str, FilteredCorpus], unit: str) -> None:
 
 
 def _explain(reasons: Counter[str]) -> str:
-    """Return why pairs were removed, and the remedy."""
+    """Return the reasons for removed pairs, and the remedy."""
     listed = ", ".join(f"{reason} {count}" for reason, count in sorted(reasons.items()))
     held_out = ("also_in_validation", "also_in_test", "near_duplicate")
     if 2 * sum(reasons[reason] for reason in held_out) > reasons.total():
-        advice = "text of validation and test is never trained on, so give other text"
+        advice = "text of validation and test is never trained on, so use other text"
     else:
-        advice = "give more text or loosen the filter"
-    return f"removed: {listed or 'none, the text is empty or fell into other splits'}); {advice}"
+        advice = "use more text or relax the filter"
+    return f"removed: {listed or 'none, the text is empty or in other splits'}); {advice}"

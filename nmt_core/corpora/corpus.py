@@ -20,7 +20,7 @@ from nmt_core.corpora.splitting import Split
 OnBadLine = Literal["error", "drop"]
 
 GIVEN = "as it was given"
-"""The rule of a given test set, which may change in any way."""
+"""The rule of a test set of the user, which may change in any way."""
 
 
 class Size(NamedTuple):
@@ -31,16 +31,16 @@ class Size(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The description of a corpus, for the model card."""
+    """The description of a corpus for the model card."""
 
     name: str
     licence: dict[str, str]
-    """Under the keys of Hugging Face's model cards."""
+    """The licence as metadata of Hugging Face's model cards."""
     text: str
 
 
 def check_tag_name(tag: str) -> str:
-    """Return a tag; empty for none."""
+    """Return a valid or empty tag; raise a ValueError for any other."""
     if tag and not re.fullmatch("[A-Za-z0-9_-]{1,40}", tag):
         raise ValueError(
             f"a tag is a name of at most 40 letters, digits, _ and -, such as medical, got {tag!r}"
@@ -51,7 +51,7 @@ def check_tag_name(tag: str) -> str:
 class Corpus(ExternalFiles):
     """Settings of a source of parallel text.
 
-    A table of tab-separated values, of another package with an entry point in ``nmt.corpora``::
+    Another package may add a corpus by an entry point in ``nmt.corpora``, such as a TSV file::
 
         class TableCorpus(Corpus):
             kind: Literal["table"]
@@ -61,40 +61,40 @@ class Corpus(ExternalFiles):
                 return {"train": Text(((self.path,),))}
 
             def describe(self):
-                return Description("table", {"license": "unknown"}, "Nobody knows.")
+                return Description("table", {"license": "unknown"}, "A table.")
     """
 
     is_parallel: ClassVar[bool] = True
-    """Whether it has pairs; False for monolingual text."""
+    """Whether the corpus has sentence pairs; False for monolingual text."""
 
     kind: str
-    """The name of this choice, by which it is registered."""
+    """Kind of the corpus, the name by which it is registered."""
 
     weight: float = Field(1.0, ge=0, le=1_000_000)
     """Sampling weight relative to the other corpora; 0 excludes it from training, but not from
     validation and test."""
 
     licence: str = Field("", max_length=100)
-    """Licence of the text, as SPDX or Hugging Face spell it, such as cc-by-4.0, or a name of your
-    own; empty takes the known licence of this kind. Required of each of several corpora."""
+    """Licence of the text by SPDX or Hugging Face, such as cc-by-4.0, or a name of your own; empty
+    uses the known licence of this kind. Required if there are several corpora."""
 
     tag: Annotated[str, AfterValidator(check_tag_name)] = ""
-    """Domain tag that the model reads before each source line, which several corpora may share;
-    ``nmt translate --tag`` selects one. Empty for none."""
+    """Domain tag that the model reads before each source line; corpora may share a tag.
+    ``nmt translate --tag`` selects one. Empty adds no tag."""
 
     filter: FilterConfig | None = None
-    """Filters of its training pairs; null, and settings that it omits, take ``download.filter``."""
+    """Filters of its training pairs; null and omitted settings use ``download.filter``."""
 
     train_only: bool = False
-    """Take no validation or test pairs from it, and ignore those that it has."""
+    """Use this corpus only for training; ignore its validation and test sets."""
 
     @abstractmethod
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
-        """Bring the corpus onto the disk without reading its text.
+        """Fetch the files of the corpus without reading the text.
 
         Args:
             languages: source and target, which passed ``check``.
-            fetch: fetches a file of the web, or takes it from the cache.
+            fetch: fetches a file from the web, or returns the cached one.
             scratch: folder for temporary files.
 
         Returns:
@@ -106,14 +106,14 @@ class Corpus(ExternalFiles):
 
     @abstractmethod
     def describe(self) -> Description:
-        """Describe the corpus, its licence above all."""
+        """Return the description of the corpus with its licence."""
 
     def list_languages(self, languages: Languages) -> tuple[str, ...]:
-        """Return the language codes of the text, the source's first."""
+        """Return the language codes of the text, source first."""
         return languages.codes
 
     def list_given(self) -> frozenset[Split]:
-        """Return the splits that the corpus has besides train."""
+        """Return the splits that the corpus has in addition to train."""
         return frozenset()
 
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
@@ -121,9 +121,9 @@ class Corpus(ExternalFiles):
         return self.filter or default
 
     def find_origins(self, languages: Languages, *, fetch: Fetch) -> list[dict[str, Any]]:
-        """Return size and SHA-256 of every file of the text, fetched if necessary.
+        """Return size and SHA-256 of every file of the text, which is fetched if necessary.
 
-        A corpus without files has none, and is read on every run.
+        A corpus without files returns an empty list, and is read on every run.
 
         Raises:
             CorpusError: if a file cannot be fetched or read, or has another digest.
@@ -131,24 +131,24 @@ class Corpus(ExternalFiles):
         return [fetch(source).origin for source in self.sources(languages)]
 
     def check(self, languages: Languages) -> None:
-        """Check that the corpus has both languages."""
+        """Raise a ValueError if the corpus does not have both languages."""
 
     def estimate_size(
         self, languages: Languages, *, find_cached: FindCached = find_nothing
     ) -> Size | None:
-        """Estimate the size of train without fetching a file; None if it is unknown."""
+        """Return the estimated size of train without fetching files; None if unknown."""
         del languages, find_cached
         return None
 
     def held_out(self) -> str | None:
-        """Return the rule that selects the test set; None if a hash does."""
+        """Return the rule that selects the test set; None for selection by hash."""
         return None
 
 
 def list_dropped(on_bad_line: OnBadLine, *, given: bool = False) -> tuple[Problem, ...]:
     """Return the problems for which a pair is dropped and counted.
 
-    Given validation and test sets stay complete by default.
+    By default, pairs of ``given`` validation and test sets are not dropped.
     """
     if on_bad_line == "drop":
         return (*DAMAGED, *UNUSABLE)

@@ -1,9 +1,9 @@
-"""Filter one corpus: repair its lines, drop unfit pairs, and split off held-out sets.
+"""Filter a corpus: repair its lines, drop unsuitable pairs, and split off held-out sets.
 
-Jobs check pairs in parallel (``nmt_core.base.jobs``). The result depends only on the text
-and its settings, so it can be cached. Given validation and test sets keep every line. Sets that are
-split off are repaired and screened like train, since scores on noise mean nothing; limits of
-length, which keep training cheap, apply to train only.
+Jobs process pairs in parallel (``nmt_core.base.jobs``). The result depends only on the text and
+its settings, so it can be cached. Validation and test sets of the user keep every line. Sets that
+are split off are repaired and screened like train, because scores on noise are meaningless; limits
+of length, which reduce the cost of training, apply only to train.
 """
 
 from collections import Counter
@@ -43,11 +43,11 @@ from nmt_core.corpora.splitting import (
 )
 from nmt_core.corpora.staging import StagedPairs, stage_pairs
 
-EXAMPLES = 3
-"""Number of examples of the pairs that a filter drops."""
+MAX_EXAMPLES = 3
+"""Maximum number of examples of pairs that a filter drops."""
 
 COUNTS = "counts.json"
-"""Beside the pairs of a corpus: what was dropped, repaired and noticed."""
+"""Name of the file with counts of dropped pairs, repairs and notices, next to the pairs."""
 
 NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed"}
 """Fields of a corpus that depend on the other corpora, or on settings of another key."""
@@ -58,12 +58,12 @@ class FilterRules:
     """Filters of a corpus, and the sets to split off."""
 
     filters: FilterConfig
-    """Not applied to given validation and test sets."""
+    """Filters, which do not apply to validation and test sets of the user."""
     split: SplitConfig
     split_off: frozenset[Split]
     """Splits that are taken from train, because no corpus has them."""
     languages: tuple[str, ...] = ()
-    """Source and target, or one language; without any, the corpus is not inspected and screened."""
+    """Source and target, or one language; if empty, the corpus is not inspected or screened."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class FilterJob(PairRows):
         """The repairs of this text."""
         return self.rules.filters.repair if self.text == "train" else ()
 
-    def find_home(self, pair: Pair) -> Split:
+    def find_split(self, pair: Pair) -> Split:
         """Return the split of a pair."""
         if self.text != "train" or not self.rules.split_off:
             return self.text
@@ -98,27 +98,27 @@ Dropped = Counter[tuple[Split, str]]
 
 
 def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Examples]:
-    """Write the fit pairs of each split with their digests; count and show the others."""
+    """Write accepted pairs with their digests; return problems, and dropped pairs with examples."""
     reading, dropped, examples = CorpusReading(), Dropped(), Examples()
-    fit: dict[Split, list[Pair]] = {}
+    accepted: dict[Split, list[Pair]] = {}
     for pair, screened in _screen_pairs(job, reading):
-        home, fault, noise = job.find_home(pair), None, None
+        split, fault, noise = job.find_split(pair), None, None
         if job.text == "train":
             fault = find_fault(pair, job.rules.filters) or screened
             noise = fault if fault in NO_TRANSLATION else screened
-        if reason := fault if home == "train" else noise:
-            dropped[home, reason] += 1
-            if len(shown := examples.setdefault(reason, [])) < EXAMPLES:
-                shown.append(pair)
+        if reason := fault if split == "train" else noise:
+            dropped[split, reason] += 1
+            if len(pairs := examples.setdefault(reason, [])) < MAX_EXAMPLES:
+                pairs.append(pair)
         else:
-            fit.setdefault(home, []).append(pair)
-    for home, pairs in fit.items():
-        stage_pairs(pairs, part, home)
+            accepted.setdefault(split, []).append(pair)
+    for split, pairs in accepted.items():
+        stage_pairs(pairs, part, split)
     return reading, dropped, examples
 
 
 def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[Pair, str | None]]:
-    """Yield pairs, each with the screen's filter that drops it, judging many at a time."""
+    """Yield pairs with the filter of the screen that drops each, or None, in batches."""
     screen = load_cached(Screen.load, job.screen) if job.screen else None
     numbered = read_pairs(job, drop=job.drop, reading=reading, repair=job.repair)
     while batch := [*islice(numbered, PAIRS_AT_ONCE)]:
@@ -142,13 +142,13 @@ class FilteredCorpus:
     """Problems in each text of the corpus."""
     examples: Examples = field(default_factory=Examples)
     kept: dict[Split, int] = field(default_factory=dict)
-    """Pairs of each split after corpora were joined."""
+    """Number of pairs of each split after corpora were joined."""
     origins: list[dict[str, Any]] = field(default_factory=list)
-    """Size and SHA-256 of every file of its text."""
+    """Size and SHA-256 of each of its files."""
     keep_duplicates: bool = False
     """Whether repeated pairs stay in train."""
     replayed: bool = False
-    """Whether it is of an earlier training, whose held-out sets must not be trained on."""
+    """Whether the corpus is from an earlier training, whose held-out sets stay held out."""
 
     @classmethod
     def load(cls, folder: Path) -> "FilteredCorpus":
@@ -162,7 +162,7 @@ class FilteredCorpus:
         files.write_json(self.folder / COUNTS, counts)
 
     def list_reasons(self, name: Split) -> Counter[str]:
-        """Return why pairs of a split were removed, unreadable ones included."""
+        """Return the number of removed pairs of a split by reason, including unreadable ones."""
         return self.removed[name] + self.readings.get(name, CorpusReading()).dropped
 
 
@@ -175,12 +175,12 @@ def filter_corpus(
     workers: WorkersConfig,
     name: str = "corpus",
 ) -> FilteredCorpus:
-    """Write the fit pairs of each split with their digests into a folder.
+    """Write the accepted pairs of each split with their digests into a folder.
 
-    The caller makes the folder appear whole.
+    The caller replaces the folder atomically.
 
     Raises:
-        CorpusError: if the text is unusable, or wrong as a whole.
+        CorpusError: if the text is unusable, or the sanity check fails.
     """
     filtered = FilteredCorpus(folder, readings={name: CorpusReading() for name in texts})
     staged = [StagedPairs(folder, name) for name in SPLITS]
@@ -200,9 +200,9 @@ def filter_corpus(
                 pairs.take(part)
             for (split, reason), count in dropped.items():
                 filtered.removed[split][reason] += count
-            for reason, more in examples.items():
-                known = filtered.examples.get(reason, [])
-                filtered.examples[reason] = [*known, *more][:EXAMPLES]
+            for reason, pairs_of_part in examples.items():
+                earlier = filtered.examples.get(reason, [])
+                filtered.examples[reason] = [*earlier, *pairs_of_part][:MAX_EXAMPLES]
             filtered.readings[job.text].add(reading)
     filtered.save()
     return filtered
@@ -211,7 +211,7 @@ def filter_corpus(
 def _inspect(
     train: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
 ) -> tuple[Path | None, list[str]]:
-    """Inspect a corpus if settings say so; return its screen, if it has one, and the notices."""
+    """Inspect a corpus if this is configured; return the folder of its screen, and notices."""
     look, config = rules.filters.look, rules.filters.screen
     if not rules.languages or not train or (look is None and config is None):
         return None, []

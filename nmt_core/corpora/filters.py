@@ -69,27 +69,27 @@ class ScreenConfig(Config):
 
 
 class FilterConfig(Config):
-    """Filters of training pairs; validation and test sets that are given are never filtered."""
+    """Filters of training pairs; your own validation and test sets are never filtered."""
 
     min_words: NonNegativeInt = 1
-    """Fewest words of a side, separated by white space."""
+    """Minimum number of words of a side, separated by white space."""
 
     max_words: PositiveInt = 150
-    """Most words of a side; longer lines cost memory and teach little."""
+    """Maximum number of words of a side; longer lines cost memory and improve a model little."""
 
     max_characters: PositiveInt = 1000
-    """Most characters of a side, for languages without spaces."""
+    """Maximum number of characters of a side, for languages without spaces."""
 
     max_length_ratio: Annotated[float, Field(ge=1)] = 3.0
     """Maximum ratio of letters of the longer side to the shorter. An ideograph counts as three
     letters, a Japanese or Korean syllable as two."""
 
     ratio_floor_characters: PositiveInt = 20
-    """Minimum length of a side in the ratio, since short sentences vary most."""
+    """Minimum length of a side in this ratio, because ratios of short sentences vary most."""
 
     remove_untranslated: bool = True
-    """Remove pairs of a sentence with itself if longer than ``ratio_floor_characters``; few of them
-    teach a model to copy (Khayrallah and Koehn 2018)."""
+    """Remove pairs of equal sentences longer than ``ratio_floor_characters``; a few such pairs
+    train a model to copy (Khayrallah and Koehn 2018)."""
 
     repair: list[RepairName] = Field(default_factory=list)
     """Repairs of every line before all filters: ``entities`` (``&amp;`` becomes ``&``),
@@ -105,7 +105,7 @@ class FilterConfig(Config):
     sets that are split off; null turns them off."""
 
     remove_duplicates: bool = True
-    """Keep the first of pairs that are equal but for case, punctuation and white space."""
+    """Keep only the first of pairs that are equal except for case, punctuation and white space."""
 
     @model_validator(mode="after")
     def _check(self) -> "FilterConfig":
@@ -115,7 +115,7 @@ class FilterConfig(Config):
 
 
 NO_TRANSLATION = frozenset({"length_ratio", "untranslated"})
-"""Reasons of ``find_fault`` for which a pair is unfit for testing, too."""
+"""Reasons of ``find_fault`` that also exclude a pair from testing."""
 
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that change the glyph before them, such as the colour of an emoji."""
@@ -143,7 +143,7 @@ class MarkTable(dict[int, str]):
     def replace(self, line: str) -> str:
         """Return a line in NFC, with these characters replaced."""
         replaced = unicodedata.normalize("NFC", line).translate(self)
-        return unicodedata.normalize("NFC", replaced)  # a letter may have met its accent
+        return unicodedata.normalize("NFC", replaced)  # a letter may now precede its accent
 
 
 _COMPARABLE = MarkTable("")
@@ -157,7 +157,7 @@ _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 """Hiragana, Katakana and Hangul."""
 
 
-@lru_cache(maxsize=2)  # several functions ask for the sides of a pair
+@lru_cache(maxsize=2)  # several functions compare the sides of the same pair
 def make_comparison_key(line: str) -> str:
     """Return the key that equal sentences share.
 
@@ -178,7 +178,7 @@ def count_letters(line: str) -> int:
 
 
 def find_fault(pair: Pair, config: FilterConfig) -> str | None:
-    """Return why a pair is unfit for training, or None."""
+    """Return the reason why a pair is not suitable for training, or None."""
     characters = max(len(side.strip()) for side in pair)
     shorter, longer = sorted(count_letters(side.strip()) for side in pair)
     words = sorted(len(side.split()) for side in pair)

@@ -1,4 +1,4 @@
-"""The user's own text on this machine: parallel, or of one language alone."""
+"""The user's own parallel or monolingual text on this machine."""
 
 from collections.abc import Callable, Iterable, Sized
 from itertools import chain
@@ -38,7 +38,7 @@ class FilesCorpus(Corpus):
     """Text on this machine."""
 
     kind: Literal["files"]
-    """The tag of this choice."""
+    """Kind of the corpus."""
 
     train: TextFiles
     """Training text."""
@@ -50,8 +50,8 @@ class FilesCorpus(Corpus):
     """Test set; null splits it off train."""
 
     on_bad_line: OnBadLine = "error"
-    """Stop at a pair that is not UTF-8, contains NUL or lacks a column, and at an empty or overlong
-    line of validation or test, or drop and count it."""
+    """Stop at, or drop and count, a pair that is not UTF-8, contains NUL or lacks a column, and an
+    empty or overlong line of validation or test."""
 
     @override
     def obtain(self, languages: Languages, *, fetch: Fetch, scratch: Path) -> dict[Split, Text]:
@@ -85,8 +85,8 @@ class FilesCorpus(Corpus):
     @override
     def describe(self) -> Description:
         text = (
-            "Files of the person who trained the model, who alone knows the licence of the text "
-            "and whether the model may be given away."
+            "Files of the person who trained the model. Only this person knows the licence of the "
+            "text and whether the model may be distributed."
         )
         return Description("files", {"license": "unknown"}, text)
 
@@ -122,26 +122,26 @@ class FilesCorpus(Corpus):
 
 
 class MonolingualCorpus(Corpus):
-    """Text of one of the two languages, on this machine.
+    """Monolingual text of one of the two languages on this machine.
 
-    It has no training pairs: a teacher translates it, and language models learn from it if
-    ``nmt learn --text`` names ``data/monolingual``. Every line is read as a pair with itself, so
-    that it is repaired, filtered and compared as pairs are.
+    Such text has no training pairs: a teacher translates it, and language models are trained on it
+    by ``nmt learn --text data/monolingual``. Every line is read as a pair with itself, so that it
+    is repaired, filtered and compared like pairs.
     """
 
     is_parallel: ClassVar[bool] = False
 
     kind: Literal["text"]
-    """The name of this choice."""
+    """Kind of the corpus."""
 
     role: Literal["monolingual"] = "monolingual"
-    """The use of the text; ``kind`` may be omitted beside it."""
+    """Role of the text; may be set instead of ``kind``."""
 
     language: str
     """Code of its language, the source or the target of ``download.languages``."""
 
     path: Path
-    """One sentence a line, UTF-8; with one ``*`` all such files. Any may be compressed."""
+    """File with one sentence per line, UTF-8, or several files by one ``*``; may be compressed."""
 
     sha256: str = ""
     """Digest of the content when params.yaml was written; ``make repro`` fills it in."""
@@ -150,7 +150,7 @@ class MonolingualCorpus(Corpus):
     """Stop at a line that is not UTF-8 or contains NUL, or drop it."""
 
     train_only: bool = True
-    """Always true: it has no pairs to validate and test on."""
+    """Always true, because monolingual text has no pairs for validation and testing."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -160,7 +160,7 @@ class MonolingualCorpus(Corpus):
                 "apply; remove them"
             )
         if str(self.path).count(STAR) > 1:
-            raise ValueError(f"path {self.path} must hold one {STAR}, or none")
+            raise ValueError(f"path {self.path} must contain at most one {STAR}")
         if holds_both_sides(self.path):
             raise ValueError(f"path {self.path} {PAIRS_NO_LINES}")
         return self
@@ -169,12 +169,12 @@ class MonolingualCorpus(Corpus):
     def check(self, languages: Languages) -> None:
         if self.language not in languages.codes:
             raise ValueError(
-                f"language {self.language!r} is neither of {' and '.join(languages.codes)}"
+                f"language {self.language!r} is not one of {' and '.join(languages.codes)}"
             )
 
     @override
     def choose_filter(self, default: FilterConfig) -> FilterConfig:
-        chosen = super().choose_filter(default)  # a line is its own copy
+        chosen = super().choose_filter(default)  # each line is paired with itself
         return chosen.model_copy(update={"remove_untranslated": False})
 
     @override
@@ -196,8 +196,8 @@ class MonolingualCorpus(Corpus):
     @override
     def describe(self) -> Description:
         text = (
-            f"Monolingual text ({self.language}) of the person who trained the model, who alone "
-            f"knows its licence; it has no training pair."
+            f"Monolingual text ({self.language}) of the person who trained the model. Only this "
+            f"person knows its licence. It has no training pairs."
         )
         return Description("text", {"license": "unknown"}, text)
 
@@ -215,7 +215,7 @@ class MonolingualCorpus(Corpus):
 
 
 def measure_text(parts: Iterable[tuple[Path, ...]], languages: Languages) -> Size:
-    """Count the pairs in files, and the bytes or characters of their targets."""
+    """Return the number of pairs in files, and the bytes or characters of their targets."""
     pairs = size = 0
     for paths in parts:
         for target in _read_targets(paths, languages):

@@ -1,4 +1,4 @@
-"""Corpora by name: their kinds, names that stand for settings, and several corpora together."""
+"""Kinds of corpora, short names for settings, and the settings of several corpora."""
 
 import re
 from collections.abc import Mapping
@@ -33,24 +33,24 @@ CORPORA: Registry[type[Corpus]] = Registry(
 OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 
 EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8", "licence": "other"}
-"""Replaces ``kind: europarl``, which earlier exports name."""
+"""Replaces ``kind: europarl`` of older exports."""
 
-KNOWN = {"europarl": EUROPARL | {"pairs": 1_950_000}}
-"""Settings of corpora that a word names."""
+SHORT_NAMES = {"europarl": EUROPARL | {"pairs": 1_950_000}}
+"""Settings of corpora by their short names."""
 
 EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_line"}
-"""Settings of that kind that are valid for OPUS, too."""
+"""Settings of the old kind that are also valid for OPUS."""
 
 
 def expand_name(name: str) -> dict[str, Any]:
-    """Return the settings of the corpus that a name stands for.
+    """Return the settings of a named corpus; raise a ValueError for an invalid name.
 
-    ``europarl``, ``opus:CORPUS/VERSION``, an address on the web, or the path of files with both
-    sides, with one ``*`` for all such files in a folder.
+    Names are ``europarl``, ``opus:CORPUS/VERSION``, URLs, and paths of files with both sides, with
+    one ``*`` for several files.
     """
-    if name in KNOWN:
-        return dict(KNOWN[name])
-    prefix, colon, rest = name.partition(":")
+    if name in SHORT_NAMES:
+        return dict(SHORT_NAMES[name])
+    prefix, colon, address = name.partition(":")
     if not colon or not re.fullmatch("[A-Za-z0-9]+", prefix):
         return _expand_path(name)
     if prefix in SCHEMES:
@@ -60,10 +60,10 @@ def expand_name(name: str) -> dict[str, Any]:
             f"{name!r} begins with an unknown prefix; {suggest(prefix, ['opus', *SCHEMES])}; "
             f"write ./{name} if it is a path"
         )
-    corpus, _, version = rest.partition("/")
+    corpus, _, version = address.partition("/")
     if not version:
         raise ValueError(
-            f"{name!r} names no version; write it as in {OPUS_EXAMPLE}; make corpora lists them"
+            f"{name!r} has no version; write it like {OPUS_EXAMPLE}; make corpora lists versions"
         )
     return {"kind": "opus", "corpus": corpus, "version": version}
 
@@ -71,8 +71,8 @@ def expand_name(name: str) -> dict[str, Any]:
 def _expand_path(name: str) -> dict[str, Any]:
     if not may_hold_both_sides(Path(name)):
         raise ValueError(
-            f"{name!r} {NO_FORMAT}; name two files, one a language, by "
-            f"kind: files, and a folder by a pattern, as in texts/*.tmx"
+            f"{name!r} {NO_FORMAT}; for a file per language set kind: files, for a folder a "
+            f"pattern such as texts/*.tmx"
         )
     return {"kind": "files", "train": {"source": name}}
 
@@ -93,18 +93,18 @@ def _expand(settings: Any) -> Any:
 
 
 CorpusConfig = Annotated[Corpus, OpenUnion(CORPORA, expand=_expand)]
-"""The settings of any corpus, told apart by ``kind``; or a name that stands for them, alone or as
-``name`` beside other settings."""
+"""The settings of a corpus of any ``kind``; or a short name for them, alone or as ``name`` with
+other settings."""
 
 Corpora = Mapping[str, Corpus]
 
 
 def check_name(name: str) -> str:
-    """Return a name of a corpus, which is also one of a file."""
+    """Return a valid name of a corpus; raise a ValueError for any other."""
     if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,39}", name):
         raise ValueError(
-            "a corpus has a name of at most 40 lower-case letters, digits, _ and -, which begins "
-            "with a letter or a digit"
+            "the name of a corpus must have at most 40 lower-case letters, digits, _ and -, and "
+            "begin with a letter or a digit"
         )
     return name
 
@@ -116,36 +116,36 @@ class CorporaConfig(Config):
     """Corpora by name, and their filters."""
 
     languages: Languages
-    """A source and a target language."""
+    """Source and target language."""
 
     corpora: dict[CorpusName, CorpusConfig] = Field(min_length=1)
-    """The corpora of parallel text, by names of your own."""
+    """Corpora by names of your choice."""
 
     filter: FilterConfig = FilterConfig()
-    """Filters of training pairs; the filter of a corpus takes from here the settings that it
-    omits, ``look`` included."""
+    """Filters of training pairs; the filter of a corpus inherits the settings that it omits,
+    including ``look``."""
 
     @property
     def parallel(self) -> dict[str, Corpus]:
-        """The corpora that have pairs, in order."""
+        """The corpora with sentence pairs, in order."""
         return list_parallel(self.corpora)
 
     @model_validator(mode="after")
     def _complete_filters(self) -> Self:
         for name, corpus in self.corpora.items():
             if own := corpus.filter:
-                given = {setting: getattr(own, setting) for setting in own.model_fields_set}
-                whole = FilterConfig(**dict(self.filter) | given)
-                self.corpora[name] = corpus.model_copy(update={"filter": whole})
+                changes = {setting: getattr(own, setting) for setting in own.model_fields_set}
+                merged = FilterConfig(**dict(self.filter) | changes)
+                self.corpora[name] = corpus.model_copy(update={"filter": merged})
         return self
 
 
 def check_corpora(corpora: Corpora, languages: Languages) -> None:
-    """Check that corpora can be read together."""
+    """Raise a ValueError if corpora cannot be used together."""
     if languages.source == languages.target:
         raise ValueError(
-            f"languages.source and languages.target are both {languages.source}; text within a "
-            f"language needs a code for each side, such as {languages.source} and "
+            f"languages.source and languages.target are both {languages.source}; to translate "
+            f"within a language, set different codes, such as {languages.source} and "
             f"{languages.source}-simple"
         )
     for name, corpus in corpora.items():
@@ -165,13 +165,13 @@ def check_corpora(corpora: Corpora, languages: Languages) -> None:
     unknown = [name for name, licence in licences.items() if licence == "unknown"]
     if unknown and len(corpora) > 1:
         raise ValueError(
-            f"corpora.{unknown[0]}.licence is empty; each of several corpora needs one for the "
-            f"model card: write cc-by-4.0 or the like, or 'own' for text of your own"
+            f"corpora.{unknown[0]}.licence is empty; with several corpora, the model card requires "
+            f"all licences: set one such as cc-by-4.0, or 'own' for your own text"
         )
 
 
 def list_parallel(corpora: Corpora) -> dict[str, Corpus]:
-    """Return the corpora that have pairs, in order."""
+    """Return the corpora with sentence pairs, in order."""
     return {name: corpus for name, corpus in corpora.items() if corpus.is_parallel}
 
 
@@ -184,7 +184,7 @@ def list_split_off(corpora: Corpora) -> frozenset[Split]:
 def estimate_total(
     corpora: Corpora, languages: Languages, *, find_cached: FindCached = find_nothing
 ) -> Size | None:
-    """Estimate the size of all training text; None if that of a corpus is unknown."""
+    """Return the estimated size of all training text; None if that of a corpus is unknown."""
     sizes = [
         corpus.estimate_size(languages, find_cached=find_cached)
         for corpus in list_parallel(corpora).values()
@@ -195,20 +195,20 @@ def estimate_total(
 
 
 def describe_licence(corpus: Corpus) -> dict[str, str]:
-    """Describe the licence of a corpus under the keys of Hugging Face's model cards."""
+    """Return the licence of a corpus as metadata of Hugging Face's model cards."""
     return {"license": corpus.licence} if corpus.licence else corpus.describe().licence
 
 
 def describe_together(corpora: Corpora) -> Description:
-    """Describe corpora for the model card, their licences above all."""
-    described = [corpus.describe() for corpus in corpora.values()]
+    """Return one description of all corpora with their licences, for the model card."""
+    descriptions = [corpus.describe() for corpus in corpora.values()]
     licences = [describe_licence(corpus) for corpus in corpora.values()]
     if len(corpora) == 1:
-        return described[0]._replace(licence=licences[0])
+        return descriptions[0]._replace(licence=licences[0])
     names = [licence.get("license_name", licence["license"]) for licence in licences]
     text = " ".join(
         f"{name} ({licence}): {description.text}"
-        for name, licence, description in zip(corpora, names, described, strict=True)
+        for name, licence, description in zip(corpora, names, descriptions, strict=True)
     )
     same = all(licence == licences[0] for licence in licences)
     joined = {"license": "other", "license_name": ", ".join(sorted(set(names)))}
@@ -218,13 +218,13 @@ def describe_together(corpora: Corpora) -> Description:
 def describe_rule(corpora: Corpora, split: SplitConfig) -> str:
     """Return the rule that selects the test set.
 
-    Models with the same rule may be compared: no test source of one was training text of another.
-    A given test set follows no rule.
+    Models with the same rule are comparable: no test source of one model is training text of
+    another. A test set of the user follows no rule.
     """
     parallel = list_parallel(corpora).values()
     if "test" not in list_split_off(corpora):
         rules = {corpus.held_out() or GIVEN for corpus in parallel if not corpus.train_only}
         return rules.pop() if len(rules) == 1 else GIVEN
     if any(corpus.train_only for corpus in parallel):
-        return GIVEN  # a test sentence may occur in one that is train_only
+        return GIVEN  # a train_only corpus may contain test sentences
     return f"by hash, {split.test_per_10000:g} in {PER:,}, salt {split.salt!r}"

@@ -1,10 +1,9 @@
-"""Near duplicates of validation and test sentences in train, found exactly.
+"""Find all near duplicates of validation and test sentences in train.
 
-Two sentences are near if few words must be inserted, deleted or substituted (Levenshtein distance
-over words; case and punctuation do not count). A sentence is cut into k + 1 pieces, so that k edits
-leave at least one unchanged, moved by k words at most; only sentences that contain a piece there
-are compared (Li, Deng, Wang and Feng 2011, "Pass-Join: A Partition-based Method for Similarity
-Joins", sections 3 and 4).
+Two sentences are near duplicates if their Levenshtein distance over words is small; case and
+punctuation are ignored. A sentence is split into k + 1 pieces, so that k edits leave at least one
+piece unchanged, shifted by at most k words. Only sentences with such a piece are compared (Li et
+al. 2011, "Pass-Join: A Partition-based Method for Similarity Joins", sections 3 and 4).
 """
 
 import re
@@ -25,18 +24,18 @@ from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.text.words import UNSPACED
 
-MAX_EXAMPLES = 5
-"""Number of near duplicates that are shown."""
+MAX_SHOWN = 5
+"""Maximum number of near duplicates in the report."""
 
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 
 _SPACED = MarkTable(" ")
 
 _LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
-"""The characters of Latin-1, with a space for those that separate words."""
+"""The characters of Latin-1, with spaces for characters that separate words."""
 
 _LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
-"""Characters of Latin-1 within words that are not letters of them."""
+"""Characters of Latin-1 that are removed from words."""
 
 _UNKNOWN = "\0"
 """The code of a word that no held-out sentence has."""
@@ -47,7 +46,7 @@ _CODES = 0x10FFFF - len(_SURROGATES)
 
 
 class NearExample(NamedTuple):
-    """A sentence of train beside a held-out one that it is near to."""
+    """A training sentence that is a near duplicate of a held-out sentence."""
 
     side: str
     train: str
@@ -56,21 +55,21 @@ class NearExample(NamedTuple):
 
 
 class Nearness(NamedTuple):
-    """Near duplicates of train and of held-out pairs."""
+    """Near duplicates between train and held-out pairs."""
 
     rows: NDArray[np.int64]
-    """Pairs of train with a near side, from 0, in order."""
+    """Indices of training pairs with a near duplicate on a side, ascending."""
     counts: NDArray[np.int64]
-    """Number of near pairs of train for each held-out pair."""
+    """Number of these training pairs for each held-out pair."""
     examples: list[NearExample]
 
 
 class SentenceIndex:
-    """Sentences that others are compared with.
+    """An index of sentences to find near duplicates of.
 
     Args:
-        sentences: in order.
-        distance: edits per word of these sentences up to which another is near.
+        sentences: the sentences.
+        distance: maximum number of edits per word of these sentences.
     """
 
     def __init__(self, sentences: Sequence[str], distance: float) -> None:
@@ -84,15 +83,15 @@ class SentenceIndex:
             for begin, end in cut_pieces(len(words), self._edits[number] + 1):
                 pieces.setdefault(words[begin:end], []).append((number, begin))
         self._pieces = AhoCorasick(list(pieces), implementation=Implementation.ContiguousNFA)
-        self._places = list(pieces.values())
+        self._occurrences = list(pieces.values())
 
     def find_near(self, line: str) -> dict[int, int]:
-        """Return the number of edits to each near sentence, by its place."""
+        """Return the number of edits to each near duplicate, by its index."""
         words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
         near: dict[int, int] = {}
         compared: set[int] = set()
         for piece, place, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
-            for number, begin in self._places[piece]:
+            for number, begin in self._occurrences[piece]:
                 limit = self._edits[number]
                 if (
                     number not in compared
@@ -106,7 +105,7 @@ class SentenceIndex:
         return near
 
     def _encode(self, word: str) -> str:
-        """Return the character that stands for a word."""
+        """Return the character that represents a word."""
         if word not in self._codes:
             code = len(self._codes) % _CODES + 1
             self._codes[word] = chr(code if code < _SURROGATES.start else code + len(_SURROGATES))
@@ -116,7 +115,7 @@ class SentenceIndex:
 def cut_words(line: str) -> list[str]:
     """Return the words of a line in lower case, without punctuation.
 
-    In scripts that do not separate words, every character is one.
+    In scripts without spaces, every character is a word.
     """
     folded = line.casefold()
     try:
@@ -127,33 +126,34 @@ def cut_words(line: str) -> list[str]:
 
 
 def allow_edits(words: int, distance: float) -> int:
-    """Return the number of edits up to which a sentence is near one of ``words`` words."""
+    """Return the maximum number of edits for a near duplicate of ``words`` words."""
     return int(words * distance + 1e-9)  # 5 words at 0.2 allow one edit, despite rounding
 
 
 def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of pieces of nearly equal length that make up ``words`` words."""
+    """Yield start and end of ``count`` pieces of nearly equal length, without empty ones."""
     bounds = [words * piece // count for piece in range(count + 1)]
     return ((begin, end) for begin, end in pairwise(bounds) if begin < end)
 
 
 @dataclass(frozen=True)
 class CompareJob(Job):
-    """Pairs of train, and the held-out sentences to compare them with."""
+    """Training pairs, and the held-out sentences to compare them with."""
 
     held_out: tuple[Path, ...]
-    """The held-out sentences, a file for each side."""
+    """Files of held-out sentences, one per side."""
     digests: tuple[str, ...]
-    """Of these files."""
+    """Digests of these files."""
     distance: float
 
 
 NearPair = tuple[int, tuple[str, ...], tuple[dict[int, int], ...]]
-"""A pair of train with a near side: its place, its lines, and the near sentences of each side."""
+"""A training pair with near duplicates: its index, its lines, and edits by the index of each near
+duplicate for each side."""
 
 
 def compare(job: CompareJob, part: Path) -> list[NearPair]:
-    """Return every near pair."""
+    """Return the training pairs with near duplicates."""
     del part
     indices = [
         _load_index(path, digest, job.distance)
@@ -169,7 +169,7 @@ def compare(job: CompareJob, part: Path) -> list[NearPair]:
 
 @lru_cache(maxsize=2)  # one per side
 def _load_index(path: Path, digest: str, distance: float) -> SentenceIndex:
-    del digest  # of another file at this path
+    del digest  # a key of the cache, because the file at this path may change
     return SentenceIndex(list(files.read_lines(path)), distance)
 
 
@@ -181,12 +181,12 @@ def find_near_pairs(
     workers: WorkersConfig,
     scratch: Path,
 ) -> Nearness:
-    """Return the pairs of train with a side that is near to that side of a held-out pair.
+    """Return the training pairs with a side that is a near duplicate of that of a held-out pair.
 
     Args:
-        train: the file of each side.
-        held_out: the file of each side.
-        distance: edits per word of a held-out sentence.
+        train: file of each side.
+        held_out: file of each side.
+        distance: maximum number of edits per word of a held-out sentence.
         workers: processes or a cluster.
         scratch: folder for temporary files.
     """
@@ -203,10 +203,10 @@ def find_near_pairs(
         for row, lines, near in chain.from_iterable(pairs for _, pairs in done):
             rows.append(row)
             counts[sorted(set().union(*near))] += 1
-            for name, line, held_outs, edits_by_place in zip(
+            for name, line, held_outs, edits_by_index in zip(
                 train, lines, sentences, near, strict=True
             ):
-                for place, edits in edits_by_place.items():
-                    if edits and place not in examples and len(examples) < MAX_EXAMPLES:
-                        examples[place] = NearExample(name, line, held_outs[place], edits)
+                for index, edits in edits_by_index.items():
+                    if edits and index not in examples and len(examples) < MAX_SHOWN:
+                        examples[index] = NearExample(name, line, held_outs[index], edits)
     return Nearness(np.array(rows, dtype=np.int64), counts, list(examples.values()))

@@ -1,7 +1,7 @@
 r"""Read and write parallel text: line N of one side translates line N of the other.
 
-Bytes are split at ``\n`` only, because a reader that also splits at U+2028 or U+0085 shifts every
-pair after it. Problems are counted; a serious one stops the reading or drops its pair.
+Lines are split only at ``\n``, because a reader that also splits at U+2028 or U+0085 shifts all
+later pairs. Problems are counted; a serious problem raises an error or drops the pair.
 """
 
 import re
@@ -38,10 +38,10 @@ from nmt_core.text.normalize import INVISIBLE
 Problem = Literal["invalid_utf8", "nul_character", "wrong_columns", "empty_side", "line_too_long"]
 
 DAMAGED: tuple[Problem, ...] = ("invalid_utf8", "nul_character", "wrong_columns")
-"""Problems of a wrong kind of file."""
+"""Problems that indicate a damaged file or a wrong format."""
 
 UNUSABLE: tuple[Problem, ...] = ("empty_side", "line_too_long")
-"""Problems of ordinary corpora, whose pairs are useless."""
+"""Problems of single pairs in ordinary corpora."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INNER_LINE_BREAKS = re.compile("[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
@@ -58,14 +58,14 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """Parallel text to be read."""
+    """Parallel text to read."""
 
     parts: tuple[tuple[Path, ...], ...]
-    """Each two aligned files, source first, or one that holds both sides."""
+    """For each part, two aligned files, source first, or one file with both sides."""
     drop: tuple[Problem, ...] = ()
-    """Problems for which a pair is dropped and counted; any other stops the reading."""
+    """Problems for which a pair is dropped and counted; other problems raise an error."""
     languages: Languages | None = None
-    """Languages of the sides of a file that holds both; without, it is a plain TSV."""
+    """Languages of a file with both sides; None for a plain TSV."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class PairRows(Job):
     """Corresponding lines of two aligned files, or lines of a TSV."""
 
     names: tuple[Path, ...]
-    """The original files, for messages; compressed ones are read elsewhere."""
+    """The original files for messages; ``spans`` may refer to uncompressed copies."""
     place: RowPlace
-    """Name of a row in messages."""
+    """Description of row numbers for messages."""
 
     def __str__(self) -> str:
         first = self.place.name(self.spans[0].first)
@@ -90,7 +90,7 @@ class CorpusReading:
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     noticed: Counter[str] = field(default_factory=Counter)
-    """Header rows."""
+    """Numbers of notices, such as header rows, by name."""
 
     def add(self, other: "CorpusReading") -> None:
         """Add the counts of another reading."""
@@ -106,12 +106,12 @@ class _BadLineError(Exception):
 
 
 def cut_rows(text: Text, lines: int, *, scratch: Path) -> list[PairRows]:
-    """Cut text into parts of a number of rows.
+    """Return parts of text with at most ``lines`` rows.
 
     Copies of compressed files and of other formats are written to ``scratch``.
 
     Raises:
-        CorpusError: if a file cannot be read or lacks a language, or aligned ones differ in their
+        CorpusError: if a file cannot be read or lacks a language, or aligned files have different
             numbers of lines.
     """
     return list(
@@ -126,13 +126,13 @@ def read_pairs(
     reading: CorpusReading,
     repair: Collection[RepairName] = (),
 ) -> Iterator[tuple[int, Pair]]:
-    """Yield the numbers of rows, from 1, and their pairs.
+    """Yield row numbers, from 1, and their pairs.
 
-    A byte-order mark and the CR of CRLF are removed, other line breaks inside a line become a
-    space; both are counted in ``reading.repaired``.
+    A byte order mark and the CR of CRLF are removed; other line breaks inside a line become a
+    space. ``reading.repaired`` counts these changes.
 
     Raises:
-        CorpusError: naming file and line of a problem not in ``drop``.
+        CorpusError: naming the file and line of a problem that is not in ``drop``.
     """
     columns = [_read_raw(span) for span in rows.spans]
     if rows.spans[0].first == 1 and rows.place.before:
@@ -149,14 +149,14 @@ def read_pairs(
 
 
 def write_pairs(pairs: Sequence[Pair], source: Path, target: Path) -> None:
-    """Write parallel text, each file whole.
+    """Write parallel text, each file atomically.
 
     Raises:
-        ValueError: if a line contains a line end, which would shift all pairs after it.
+        ValueError: if a line contains a newline, which would shift all later pairs.
     """
     for number, pair in enumerate(pairs, start=1):
         if any("\n" in line for line in pair):
-            raise ValueError(f"pair {number} contains a line end: {pair!r}")
+            raise ValueError(f"pair {number} contains a newline: {pair!r}")
     files.write_lines(source, (pair.source for pair in pairs))
     files.write_lines(target, (pair.target for pair in pairs))
 
@@ -173,12 +173,12 @@ def _cut(
                 place = units.place
                 if not units.plain:
                     plain = _write_rows(units, scratch)
-            columns.append(split_file(_unpacked(plain, scratch), lines))
+            columns.append(split_file(_unpack(plain, scratch), lines))
     counts = [sum(span.lines for span in spans) for spans in columns]
     if len(set(counts)) > 1:
         for path, spans in zip(paths, columns, strict=True):
             first = next(_read_raw(spans[0]), None) if spans else None
-            refuse_utf16(first or b"", path)  # half a line end counts as one more line
+            refuse_utf16(first or b"", path)  # half of a UTF-16 newline may add a line
         raise CorpusError(
             f"{paths[0]} has {counts[0]} lines but {paths[1]} has {counts[1]}; "
             f"line N of one must translate line N of the other"
@@ -187,7 +187,7 @@ def _cut(
 
 
 def _write_rows(units: PairedUnits, scratch: Path) -> Path:
-    """Write units as a TSV; a line end in a unit becomes a break that the reader repairs."""
+    """Write units as a TSV; newlines in a unit become vertical tabs, which are repaired later."""
     with tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
         for row in units.rows:
             cells = (_LINE_ENDS.sub("\v", cell.replace("\t", " ")) for cell in row)
@@ -198,12 +198,12 @@ def _write_rows(units: PairedUnits, scratch: Path) -> Path:
 def _encode(row: str) -> bytes:
     try:
         return row.encode(errors="surrogateescape")
-    except UnicodeEncodeError:  # an escaped surrogate, which is not UTF-8 either
+    except UnicodeEncodeError:  # an escaped surrogate, which is not valid UTF-8
         return row.encode(errors="surrogatepass")
 
 
-def _unpacked(path: Path, scratch: Path) -> Path:
-    """Return the file itself, or its uncompressed copy."""
+def _unpack(path: Path, scratch: Path) -> Path:
+    """Return the path of the file itself, or of its uncompressed copy."""
     if not is_compressed(path):
         return path
     with (
@@ -237,7 +237,7 @@ def _make_pair(
         if len(lines) != len(Pair._fields):
             raise _BadLineError(
                 "wrong_columns",
-                f"{places[0]} has {len(lines)} columns, needs {rows.place.columns}"
+                f"{places[0]} has {len(lines)} columns instead of {rows.place.columns}"
                 f"{': source, tab, target' if rows.place.noun == 'line' else ''}; correct it",
             )
         places = [f"the {side} of {places[0]}" for side in Pair._fields]
@@ -250,9 +250,9 @@ def _make_pair(
 
 
 def _repair(line: str, repair: Collection[RepairName], repaired: Counter[str]) -> str:
-    line, made = repair_line(line, repair)
-    repaired.update(made)
-    return _LINE_ENDS.sub(" ", _INNER_LINE_BREAKS.sub(" ", line)) if made else line
+    line, applied = repair_line(line, repair)
+    repaired.update(applied)
+    return _LINE_ENDS.sub(" ", _INNER_LINE_BREAKS.sub(" ", line)) if applied else line
 
 
 def _decode(
@@ -273,7 +273,7 @@ def _decode(
             path,
             line=number + place.before,
             noun=place.noun,
-            remedy="convert it to UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
+            remedy="convert it to UTF-8, such as: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW",
         )
     except CorpusError as error:
         raise _BadLineError("invalid_utf8", str(error)) from None

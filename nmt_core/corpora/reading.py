@@ -1,7 +1,7 @@
-"""Read corpora by name, and those of an earlier training again.
+"""Read corpora by name, including those of an earlier training (replay).
 
-Each corpus is cached until its text, a setting or the code changes. Replay mixes the text that an
-initial model was trained on into further training.
+Each corpus is cached until its text, a setting or the code changes. Replay adds the training text
+of an initial model to further training.
 """
 
 import hashlib
@@ -26,19 +26,19 @@ from nmt_core.corpora.named import Corpora, CorporaConfig, list_split_off
 from nmt_core.corpora.splitting import Split, SplitConfig
 
 MIXTURE_SETTINGS = {"weight", "licence", "tag", "filter", "train_only", "pairs"}
-"""Settings that do not change how a corpus is read; its filters count as they apply."""
+"""Settings of a corpus that do not change its result; filters are added to the key separately."""
 
 
 @dataclass(frozen=True)
 class CorpusReader:
     """Reads corpora into a cache of filtered and split pairs with their digests.
 
-    A corpus without files, such as that of a grammar, is read every time.
+    A corpus without files, such as a generated one, is read every time.
     """
 
     languages: Languages
     filters: FilterConfig
-    """Of corpora that have none of their own."""
+    """Filters of corpora without their own."""
     split: SplitConfig
     fetch: Fetch
     scratch: Path
@@ -46,13 +46,13 @@ class CorpusReader:
     cache: Path
     """Folder of the cache."""
     code: str
-    """Digest of the code, which is part of the key of the cache."""
+    """Digest of the code, a part of the cache key."""
     workers: WorkersConfig
     replayed: bool = False
-    """Whether the corpora are those of an earlier training."""
+    """Whether the corpora are from an earlier training."""
 
     def read(self, corpora: Corpora) -> dict[str, FilteredCorpus]:
-        """Read corpora.
+        """Return the filtered corpora by name.
 
         Raises:
             CorpusError: if a text is unusable or cannot be fetched.
@@ -75,26 +75,26 @@ class CorpusReader:
         languages = corpus.list_languages(self.languages)
         rules = FilterRules(filters, self.split, split_off, languages)
         key = self._make_key(corpus, rules, origins)
-        place = self.cache / key if origins else self.scratch / "filtered" / name
-        if not (place / COUNTS).exists():
-            with files.whole_folder(place) as folder, TemporaryDirectory(dir=self.scratch) as part:
-                scratch = Path(part)
+        folder = self.cache / key if origins else self.scratch / "filtered" / name
+        if not (folder / COUNTS).exists():
+            with files.whole_folder(folder) as part, TemporaryDirectory(dir=self.scratch) as temp:
+                scratch = Path(temp)
                 texts = corpus.obtain(self.languages, fetch=fetch, scratch=scratch)
                 filter_corpus(
                     {"train": texts["train"]} if corpus.train_only else texts,
-                    folder,
+                    part,
                     scratch=scratch,
                     rules=rules,
                     workers=self.workers,
                     name=name,
                 )
-        filtered = FilteredCorpus.load(place)
+        filtered = FilteredCorpus.load(folder)
         filtered.keep_duplicates = not filters.remove_duplicates
         filtered.origins, filtered.replayed = origins, self.replayed
         return filtered
 
     def _make_key(self, corpus: Corpus, rules: FilterRules, origins: list[dict[str, Any]]) -> str:
-        """Return a digest of everything that decides how a corpus is read, except its name."""
+        """Return a digest of everything that affects the result of a corpus, except its name."""
         settings = {
             "corpus": corpus.model_dump(mode="json", exclude=MIXTURE_SETTINGS),
             "train_only": corpus.train_only,
@@ -107,85 +107,82 @@ class CorpusReader:
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:32]
 
-    def forget_others(self, read: Iterable[FilteredCorpus]) -> None:
-        """Remove all other corpora from the cache."""
-        needed = {corpus.folder for corpus in read}
-        for old in self.cache.glob("*"):
-            if old not in needed:
-                shutil.rmtree(old)
+    def remove_unused(self, used: Iterable[FilteredCorpus]) -> None:
+        """Remove all corpora except the used ones from the cache."""
+        used_folders = {corpus.folder for corpus in used}
+        for folder in self.cache.glob("*"):
+            if folder not in used_folders:
+                shutil.rmtree(folder)
 
 
 LOGGER = logging.getLogger(__name__)
 
 TEXTS = "corpora.json"
-"""The file of an export that names its text."""
+"""Name of the file in an export that describes its training text."""
 
 
 class TrainedText(CorporaConfig):
-    """Corpora of one training, with the settings that decide which of their pairs were used."""
+    """The corpora of one training, with the settings that selected their pairs."""
 
     split: SplitConfig
 
 
 def read_texts(folder: Path) -> list[TrainedText]:
-    """Read the trainings of an exported model, the last first; none of exports that lack them."""
+    """Return the text of each training of an exported model, the last first; may be empty."""
     try:
         texts = files.read_json(folder / TEXTS)
     except FileNotFoundError:
         return []
-    known = [text for text in map(_drop_removed, texts) if text["corpora"]]
-    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(known)]
+    current = [text for text in map(_drop_removed, texts) if text["corpora"]]
+    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(current)]
 
 
 def list_replayed(
     texts: Sequence[TrainedText], present: Corpora, languages: Languages
 ) -> Iterator[tuple[str, TrainedText]]:
-    """Yield the corpora of earlier trainings that are not read anyway, one by one, by name."""
-    known = [_identify(corpus) for corpus in present.values()]
+    """Yield new names and the corpora of earlier trainings that are not in ``present``."""
+    identities = [_identify(corpus) for corpus in present.values()]
     names = set(present)
     for text in texts:
         for name, corpus in text.corpora.items():
             if not corpus.is_parallel or text.languages != languages or not corpus.weight:
                 continue
-            if _identify(corpus) in known:
+            if _identify(corpus) in identities:
                 continue
-            known.append(_identify(corpus))
-            free = f"replay-{name}"[:40]
-            while free in names:
-                free = f"{free[:37]}-{len(names)}"
-            names.add(free)
-            yield free, text.model_copy(update={"corpora": {free: corpus}})
+            identities.append(_identify(corpus))
+            unique_name = f"replay-{name}"[:40]
+            while unique_name in names:
+                unique_name = f"{unique_name[:37]}-{len(names)}"
+            names.add(unique_name)
+            yield unique_name, text.model_copy(update={"corpora": {unique_name: corpus}})
 
 
 def read_replayed(
     replayed: Iterable[tuple[str, TrainedText]],
     read: Callable[[TrainedText], Mapping[str, FilteredCorpus]],
 ) -> tuple[dict[str, Corpus], dict[str, FilteredCorpus]]:
-    """Read the corpora that are still available; warn of the others."""
+    """Return the settings and the pairs of corpora that are still available; warn about others."""
     corpora: dict[str, Corpus] = {}
-    there: dict[str, FilteredCorpus] = {}
+    filtered: dict[str, FilteredCorpus] = {}
     for name, text in replayed:
         try:
-            there |= read(text)
+            filtered |= read(text)
         except (CorpusError, ConfigError) as error:
             LOGGER.warning(
-                "%s, which the initial model was trained on, is no longer available, so the model "
+                "%s, on which the initial model was trained, is no longer available, so the model "
                 "may forget it: %s",
                 name.removeprefix("replay-"),
                 error,
             )
         else:
             corpora[name] = text.corpora[name]
-    return corpora, there
+    return corpora, filtered
 
 
 def weigh_replayed(
     weights: Mapping[str, float], pairs: Mapping[str, int], replayed: Corpora, share: float
 ) -> dict[str, float]:
-    """Return sampling weights that give replayed corpora their share.
-
-    ``share`` is their share of the sampled pairs at temperature 1.
-    """
+    """Return sampling weights that give replayed corpora a share of pairs at temperature 1."""
     sizes = {name: weights[name] * pairs[name] for name in weights}
     old = sum(size for name, size in sizes.items() if name in replayed)
     new = sum(sizes.values()) - old
@@ -194,7 +191,7 @@ def weigh_replayed(
 
 
 def _identify(corpus: Corpus) -> dict[str, Any]:
-    """Return the settings of where text comes from, without digests: it may have grown since."""
+    """Return the settings of the source of a corpus, without digests, because text may grow."""
     return _drop_digests(corpus.model_dump(exclude=MIXTURE_SETTINGS))
 
 
@@ -207,18 +204,18 @@ def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _drop_removed(text: dict[str, Any]) -> dict[str, Any]:
-    """Return settings without those that earlier versions had."""
+    """Return settings without corpora and keys that are no longer supported."""
     for name, corpus in [*text["corpora"].items()]:
         if corpus["kind"] == "mtdata":
-            LOGGER.warning("%s is of mtdata, which is not read any more; nor is it replayed", name)
+            LOGGER.warning("%s is not replayed, because mtdata is no longer supported", name)
             del text["corpora"][name]
     corpora = text["corpora"].values()
     for filters in (text["filter"], *(corpus.get("filter") for corpus in corpora)):
         if filters and filters.get("screen"):
             filters["screen"] = {}
         if filters and filters.get("look"):
-            known = get_args(FindingKind)
-            filters["look"]["accepted"] = [k for k in filters["look"]["accepted"] if k in known]
+            kinds = get_args(FindingKind)
+            filters["look"]["accepted"] = [k for k in filters["look"]["accepted"] if k in kinds]
     for corpus in corpora:
         (corpus.get("test") or {}).pop("references", None)
         for name in ("renewed", "target_url", "target_sha256"):

@@ -10,8 +10,8 @@ from nmt_core.base.raw_lines import fix_mojibake
 RepairName = Literal["mojibake", "entities", "tags"]
 """Problems of a line that can be repaired."""
 
-LONGEST_CHARACTER = 2
-"""Longest text of an entity; more is a shorter entity with text behind it."""
+MAX_ENTITY_CHARACTERS = 2
+"""Maximum length of the text of an entity; longer text is a shorter entity with text after it."""
 
 _ENTITY = re.compile("&(?:[A-Za-z]{2}[A-Za-z0-9]{0,30}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});")
 _TAG = re.compile(
@@ -26,17 +26,17 @@ _SPACES = re.compile("  +")
 
 
 def unescape_entities(line: str) -> str:
-    """Return a line with entities replaced, even if escaped several times."""
+    """Return a line with entities replaced, including entities that are escaped repeatedly."""
     while "&" in line and (unescaped := _ENTITY.sub(_unescape, line)) != line:
         line = unescaped
     return line
 
 
 def remove_tags(line: str) -> str:
-    """Return a line without tags; those of blocks and breaks become a space."""
-    if "<" not in line or (bare := _TAG.sub(_space, line)) == line:
+    """Return a line without tags; block and break tags become a space."""
+    if "<" not in line or (without_tags := _TAG.sub(_space, line)) == line:
         return line
-    return _SPACES.sub(" ", bare).strip()
+    return _SPACES.sub(" ", without_tags).strip()
 
 
 REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
@@ -47,19 +47,19 @@ REPAIRS: Mapping[RepairName, Callable[[str], str]] = {
 """Repairs in order: an entity may encode the character that begins a tag."""
 
 
-def repair_line(line: str, wanted: Collection[RepairName]) -> tuple[str, list[RepairName]]:
-    """Return a line with some repairs, and those that changed it."""
-    made: list[RepairName] = []
+def repair_line(line: str, names: Collection[RepairName]) -> tuple[str, list[RepairName]]:
+    """Return a repaired line, and the names of the repairs that changed it."""
+    applied: list[RepairName] = []
     for name, repair in REPAIRS.items():
-        if name in wanted and (repaired := repair(line)) != line:
-            made.append(name)
+        if name in names and (repaired := repair(line)) != line:
+            applied.append(name)
             line = repaired
-    return line, made
+    return line, applied
 
 
 def _unescape(entity: re.Match[str]) -> str:
     text = html.unescape(entity[0])
-    return text if len(text) <= LONGEST_CHARACTER else entity[0]
+    return text if len(text) <= MAX_ENTITY_CHARACTERS else entity[0]
 
 
 def _space(tag: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Pairs on disk with the digests of their sentences, while splits are compared."""
+"""Store pairs on disk with the digests of their sentences, and compare splits."""
 
 from collections.abc import Iterator, Sequence
 from itertools import compress
@@ -12,15 +12,15 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Digests, Mask, digest
 
 PAIRS_AT_ONCE = 2**22
-"""Number of pairs whose digests are in memory at a time."""
+"""Maximum number of pairs whose digests are in memory at the same time."""
 
 PAIR_BYTES = 16
-"""Size of the digests of a pair in a file."""
+"""Size of the digests of a pair, in bytes."""
 
 SIDES = ("source", "target")
 
 KINDS = (*SIDES, "digests")
-"""Files of the pairs of a split."""
+"""Suffixes of the files of a split."""
 
 
 def stage_pairs(pairs: Sequence[Pair], folder: Path, name: str) -> None:
@@ -50,13 +50,13 @@ class StagedPairs:
                 append_file(part / path.name, path)
 
     def digests(self) -> Digests:
-        """Return the digests, which stay on disk."""
+        """Return the digests, memory-mapped, (pairs, 2)."""
         if not len(self):
             return np.zeros((0, 2), np.uint64)
         return np.memmap(self.files["digests"], dtype="<u8", mode="r").reshape(-1, 2)
 
     def write(self, folder: Path, keep: Mask) -> None:
-        """Write the text of marked pairs, and remove the staged files."""
+        """Write the text of the pairs to keep, and remove the staged files."""
         for side in SIDES:
             path = folder / self.files[side].name
             with self.files[side].open("rb") as lines, path.open("wb") as file:
@@ -66,7 +66,7 @@ class StagedPairs:
 
 
 def mark_shared(rows: Digests, others: Digests) -> Mask:
-    """Mark pairs with a side that occurs in other pairs."""
+    """Return a mask of pairs with a side that occurs in other pairs."""
     marked = np.zeros(len(rows), dtype=np.bool_)
     for part in _cut_rows(len(rows)):
         source, target = rows[part].T
@@ -75,9 +75,9 @@ def mark_shared(rows: Digests, others: Digests) -> Mask:
 
 
 def mark_repeated(rows: Digests) -> Mask:
-    """Mark pairs that equal an earlier pair on both sides.
+    """Return a mask of pairs that equal an earlier pair on both sides.
 
-    Pairs are partitioned by the digest of their source, and each part is sorted alone.
+    To bound memory, pairs are partitioned by the digest of their source, and sorted by partition.
     """
     marked = np.zeros(len(rows), dtype=np.bool_)
     slices = [*_cut_rows(len(rows))]
@@ -94,7 +94,7 @@ def mark_repeated(rows: Digests) -> Mask:
 
 
 def iterate_mask(mask: Mask) -> Iterator[bool]:
-    """Yield the flags of a mask, converting few of them at a time."""
+    """Yield the values of a mask, converted in blocks."""
     for rows in _cut_rows(len(mask)):
         yield from mask[rows].tolist()
 

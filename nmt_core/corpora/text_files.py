@@ -1,4 +1,4 @@
-"""The user's own text files: paths, digests and checks."""
+"""Paths, digests and checks of the user's own text files."""
 
 import glob
 import hashlib
@@ -20,25 +20,25 @@ from nmt_core.corpora.formats.paired_units import (
 )
 
 STAR = "*"
-"""In a path: any part of a name."""
+"""Wildcard in a path for any part of a file name."""
 
 
 class TextFiles(Config):
-    """Files of parallel text: two aligned ones, or one that holds both sides; also compressed.
+    """Files of parallel text: two aligned files, or one file with both sides; may be compressed.
 
-    A path with a ``*`` stands for all files whose name differs in that part only; names that begin
-    with a dot are skipped. Source and target belong together if that part is the same. Files are
-    read in the order of that part as text, so 10 comes before 9.
+    A path with a ``*`` matches all files whose names differ only in that part, without names that
+    begin with a dot. Source and target files match if that part is equal. Files are read in
+    alphabetical order of that part, so 10 precedes 9.
     """
 
     source: Path
-    """One sentence a line, or a file that holds both sides: .tsv, .csv, .jsonl, .xlsx, .tmx, .xlf,
-    .xliff, .po, or a .zip of one of these or of two aligned files, as OPUS has them; with one ``*``
-    all such files, as in texts/*.de. Any may be compressed: .gz, .bz2, .xz, .zst, .zip."""
+    """File with one sentence per line, or with both sides: .tsv, .csv, .jsonl, .xlsx, .tmx, .xlf,
+    .xliff, .po, or a .zip of one of these or of two aligned files, as in OPUS; or several files by
+    one ``*``, as in texts/*.de. May be compressed: .gz, .bz2, .xz, .zst, .zip."""
 
     target: Path | None = None
-    """Line N translates line N of ``source``; omitted if ``source`` holds both sides, with a ``*``
-    if that has one."""
+    """File whose line N translates line N of ``source``; omitted if ``source`` has both sides.
+    Needs a ``*`` if ``source`` has one."""
 
     sha256: str = ""
     """Digest of the content, and of the texts of ``*``, when params.yaml was written; empty accepts
@@ -50,12 +50,12 @@ class TextFiles(Config):
             raise ValueError(f"target is missing; {self.source} {NO_FORMAT}")
         for path in self.paths:
             if self.target is not None and holds_both_sides(path):
-                raise ValueError(f"{path} holds both sides; set it as source, and no target")
+                raise ValueError(f"{path} has both sides; set it as source, without a target")
         if self.source == self.target:
             raise ValueError(f"source and target are the same file, {self.source}; set the other")
         stars = [str(path).count(STAR) for path in self.paths]
         if max(stars) > 1 or len({*stars}) > 1:
-            raise ValueError(f"{self} must hold one {STAR} each, or none")
+            raise ValueError(f"{self} must contain one {STAR} each, or none")
         return self
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class TextFiles(Config):
 
 
 def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
-    """Return the files that paths with a ``*`` each stand for, by its text, in order.
+    """Return the files that match paths with a ``*``, by the text of the ``*``, in order.
 
     Raises:
         CorpusError: if no file matches a pattern, or one path lacks a file.
@@ -86,7 +86,7 @@ def expand_paths(paths: Sequence[Path]) -> dict[str, tuple[Path, ...]]:
             present_file = files_of_part[present.index(True)]
             raise CorpusError(
                 f"{present_file} exists but {files_of_part[present.index(False)]} does not; add "
-                f"it, or move {present_file} away"
+                f"it, or remove {present_file}"
             )
     if not expanded:
         names = " and ".join(map(str, paths))
@@ -111,21 +111,21 @@ def measure_file(path: Path) -> dict[str, Any]:
         return {"path": str(path), "bytes": path.stat().st_size, "sha256": digest}
     except OSError as error:
         raise CorpusError(
-            f"{path} cannot be read ({error.strerror}); set your text in download.corpora, as "
-            f"conf/data/files.yaml shows"
+            f"{path} cannot be read ({error.strerror}); correct the path in download.corpora "
+            f"(example: conf/data/files.yaml)"
         ) from None
 
 
 def require_unchanged(paths: Sequence[Path], sha256: str) -> None:
-    """Require files to have the digest that was pinned when params.yaml was written, if one was.
+    """Compare files with the digest that was pinned when params.yaml was written, if any.
 
     Raises:
-        CorpusError: if they changed.
+        CorpusError: if the files have changed.
     """
     if sha256 and digest_paths(paths) != sha256:
         raise CorpusError(
-            f"{' and '.join(map(str, paths))} changed since params.yaml was written; take the "
-            f"change in: make repro"
+            f"{' and '.join(map(str, paths))} changed since params.yaml was written; to accept "
+            f"the change, run: make repro"
         )
 
 

@@ -1,7 +1,7 @@
-"""Parallel text on the web: at an address, in any supported format, or of OPUS by name.
+"""Parallel text on the web: a URL of any supported format, or a corpus of OPUS by name.
 
-OPUS (Tiedemann 2012) has an archive for each corpus, version and language pair, in the format of
-Moses; its index counts their pairs. The index does not name licences.
+OPUS (Tiedemann 2012) has an archive for each corpus, version and language pair, in Moses format.
+Its index has the number of pairs, but no licences.
 """
 
 import re
@@ -36,7 +36,7 @@ from nmt_core.corpora.splitting import Split
 
 
 class FetchedCorpus(Corpus):
-    """Base of corpora that are fetched from the web; a subclass returns their ``sources``."""
+    """Base class of corpora on the web; a subclass returns their ``sources``."""
 
     sha256: Checksum = ""
     """Required checksum of the file at ``url``; empty accepts any."""
@@ -58,16 +58,16 @@ class FetchedCorpus(Corpus):
         return measure_text([paths], languages) if len(paths) == len(cached) else None
 
     def make_source(self, url: str, languages: Languages) -> Source:
-        """Return a file with both sides, which must be readable before it replaces another."""
+        """Return the source of a file with both sides, which is read before it replaces another."""
         source = Source(url, "url", sha256=self.sha256)
         return replace(source, check=partial(_read_all, name=source.name, languages=languages))
 
 
 class WebCorpus(FetchedCorpus):
-    """A file on the web that holds both sides."""
+    """A file on the web with both sides."""
 
     kind: Literal["url"]
-    """The tag of this choice."""
+    """Kind of the corpus."""
 
     url: Address
     """Address of the file; the suffix of its path names the format, such as .tmx, .tsv.gz or .zip.
@@ -88,17 +88,17 @@ class WebCorpus(FetchedCorpus):
 
     @override
     def describe(self) -> Description:
-        text = f"Text from <{redact_url(self.url)}>, whose licence its publisher knows."
+        text = f"Text from <{redact_url(self.url)}>. Ask its publisher for the licence."
         return Description(get_path(self.url).name, {"license": "unknown"}, text)
 
 
 def get_path(url: str) -> Path:
-    """Return the path of an address, whose suffix names the format."""
+    """Return the path of a URL, whose suffix names the format."""
     return Path(unquote(urlsplit(url).path))
 
 
 def _read_all(path: Path, *, name: str, languages: Languages) -> None:
-    """Read a file under the name that it will have."""
+    """Read a whole file under its final name, to check that it is valid."""
     with TemporaryDirectory(dir=path.parent) as scratch:
         named = Path(scratch) / name
         named.symlink_to(path.absolute())
@@ -111,24 +111,24 @@ HOME = "https://opus.nlpl.eu"
 INDEX = f"{HOME}/opusapi/?source={{source}}&target={{target}}&preprocessing=moses"
 
 PAIR_CHARACTERS = 150
-"""Characters of an average target sentence."""
+"""Average length of a target sentence, in characters."""
 
 
 def _check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-        raise ValueError(f"must be a name of OPUS, as `make corpora` lists them, got {name!r}")
+        raise ValueError(f"must be a name of OPUS; `make corpora` lists names; got {name!r}")
     return name
 
 
 OpusName = Annotated[str, AfterValidator(_check_name)]
-"""A part of an address of OPUS."""
+"""A part of a URL of OPUS."""
 
 
 class OpusCorpus(FetchedCorpus):
     """A corpus of OPUS, such as Tatoeba, v2023-04-12."""
 
     kind: Literal["opus"]
-    """The tag of this choice."""
+    """Kind of the corpus."""
 
     corpus: OpusName
     """Name of the corpus; ``make corpora`` lists those of a language pair."""
@@ -137,19 +137,19 @@ class OpusCorpus(FetchedCorpus):
     """Version, such as v2023-04-12."""
 
     pair: OpusName | None = None
-    """Language pair in the spelling of OPUS, such as en-zh_CN; null joins the codes of
+    """Language pair as OPUS spells it, such as en-zh_CN; null joins the codes of
     ``download.languages`` in alphabetical order, with pt-BR as pt_BR."""
 
     pairs: int | None = Field(None, ge=1, le=10_000_000_000)
-    """Number of pairs, from which MODEL=auto chooses before the download; the index that ``make
-    corpora`` fetches takes precedence."""
+    """Number of pairs for MODEL=auto before the download; the index that ``make corpora`` fetches
+    takes precedence."""
 
     url: Address = "https://object.pouta.csc.fi/OPUS-{corpus}/{version}/moses/{pair}.txt.zip"
-    """Address of the archive, with placeholders for the settings above; another for a mirror."""
+    """URL of the archive or of a mirror, with placeholders for the settings above."""
 
     @override
     def sources(self, languages: Languages) -> list[Source]:
-        """Return the archive, which serves both directions."""
+        """Return the archive, which is the same for both directions."""
         pair = self.pair or "-".join(sorted(map(spell_with_underscores, languages.codes)))
         url = self.url
         for name, value in (("corpus", self.corpus), ("version", self.version), ("pair", pair)):
@@ -188,11 +188,11 @@ class OpusEntry:
     corpus: str
     version: str
     source: str
-    """Language that comes first in the address, not the one to translate from."""
+    """First language in the URL; may be the target of a translation."""
     target: str
     alignment_pairs: int
     size: int
-    """KiB of the archive."""
+    """Size of the archive, in KiB."""
     latest: Literal["True", "False"]
 
     @property
@@ -202,7 +202,7 @@ class OpusEntry:
 
     @property
     def page(self) -> str:
-        """Address of the page that states origin and licence."""
+        """URL of the page with origin and licence."""
         pair = f"{self.source}&{self.target}"
         return f"{HOME}/{self.corpus}/{pair}/{self.version}/{self.corpus}"
 
@@ -219,7 +219,7 @@ def opus_index(languages: Languages, url: str = INDEX) -> Source:
 
 
 def read_opus_index(path: Path) -> list[OpusEntry]:
-    """Read an index, the largest corpora first."""
+    """Return the corpora of an index, largest first; raise a CorpusError if it is not valid."""
     try:
         index = TypeAdapter(_Index).validate_json(path.read_bytes())
     except ValidationError as error:

@@ -13,7 +13,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.languages import Languages, read_languages
 from nmt_core.corpora.formats.paired_units import may_hold_both_sides, pick_pair
-from nmt_core.corpora.named import KNOWN, expand_name
+from nmt_core.corpora.named import SHORT_NAMES, expand_name
 from nmt_core.corpora.text_files import STAR, expand_paths
 from stages.configure.languages import find_languages, identify_languages, split_name
 from stages.runtime.params_file import read
@@ -131,7 +131,7 @@ def read_corpora(words: Sequence[str]) -> Iterator[Settings]:
     """
     waiting = ""
     for word in words:
-        if word in KNOWN or re.match(r"[A-Za-z0-9]+:", word):
+        if word in SHORT_NAMES or re.match(r"[A-Za-z0-9]+:", word):
             try:
                 yield expand_name(word)
             except ValueError as error:
@@ -161,7 +161,7 @@ def check_path(word: str) -> Path:
         raise ConfigError(f"{word} is a folder; name its files, as in {word}/*.de {word}/*.en")
     if STAR not in word and not path.exists():
         beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        names = [*map(str, beside), *KNOWN]
+        names = [*map(str, beside), *SHORT_NAMES]
         raise ConfigError(
             f"TEXT names {word}, which is neither a file nor the name of a corpus; "
             f"{suggest(word, names)}"

@@ -1,6 +1,6 @@
-"""Addresses on the web: secrets in them, their public form, and private networks.
+"""URLs: secrets in them, their printable form, and private networks.
 
-Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they must not hold
+Settings are committed with ``dvc.lock`` and pushed with DVC's run cache, so they must not contain
 secrets. Credentials belong in ``~/.netrc``.
 """
 
@@ -21,10 +21,10 @@ NETRC_ADVICE = "write a line 'machine HOST login NAME password WORD' into ~/.net
 BAD_ADDRESS = "an address that cannot be read"
 
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
-"""IPv6 addresses that a translator maps to IPv4 (RFC 6052)."""
+"""IPv6 addresses that represent IPv4 addresses (RFC 6052)."""
 
 METADATA = [*map(ipaddress.ip_network, ("168.63.129.16", "192.0.0.0/24", "64:ff9b:1::/48"))]
-"""Networks of cloud metadata services, which hold secrets, that may count as public."""
+"""Networks of cloud metadata services, which have secrets, that ``is_global`` may be true for."""
 
 _SECRET_VALUE = re.compile(r"[a-z]{2,10}[_-](?=[a-z\d]*[A-Z])(?=[A-Z\d]*[a-z])[A-Za-z\d]{20,}")
 """A token with the prefix of its issuer, such as ``ghp_`` or ``hf_``."""
@@ -48,17 +48,17 @@ def _check(url: str) -> str:
         if _SECRET_NAME.search(unquote(name)) or _SECRET_VALUE.fullmatch(unquote(value)):
             raise ValueError(
                 f"must not contain a secret, since settings are committed and pushed, got "
-                f"{name}=...; fetch the file yourself, and name it by kind: files"
+                f"{name}=...; fetch the file yourself, and set it with kind: files"
             )
     return url
 
 
 Address = Annotated[str, AfterValidator(_check)]
-"""An address on the web without secrets; may hold ``{language}``."""
+"""A URL without secrets; may contain ``{language}``."""
 
 
 def redact_url(url: str) -> str:
-    """Return a printable address: without user, password, parameters and query."""
+    """Return a printable URL: without user, password, parameters and query."""
     try:
         parsed = urlsplit(url)
         _ = parsed.port  # raises a ValueError unless it is a number
@@ -70,30 +70,32 @@ def redact_url(url: str) -> str:
 
 
 def redact(text: str) -> str:
-    """Return a text without the users, passwords and queries of the addresses in it."""
+    """Return a text without the users, passwords and queries of the URLs in it."""
     return _QUERY.sub(r"\1?...", _USER.sub("", text))
 
 
-def check_redirect(origin: str, goal: str) -> None:
-    """Refuse a redirect out of the web, out of encryption or into a private network."""
-    before, after = urlsplit(origin), urlsplit(goal)
+def check_redirect(origin: str, destination: str) -> None:
+    """Raise a CorpusError for an unsafe redirect, such as into a private network."""
+    before, after = urlsplit(origin), urlsplit(destination)
     host = after.hostname or ""
     if after.scheme not in SCHEMES:
-        reason = f"to {after.scheme}:, which is not the web"
+        reason = f"to {after.scheme}:, which is not http or https"
     elif before.scheme == "https" and after.scheme == "http":
         reason = "to an address without encryption"
     elif is_private(host) and not is_private(before.hostname or ""):
         reason = f"into a private network ({host})"
     else:
         return
-    raise CorpusError(f"{redact_url(origin)} redirects {reason}; this was refused")
+    raise CorpusError(
+        f"{redact_url(origin)} redirects {reason}; set the final address if it is safe"
+    )
 
 
 def is_private(host: str) -> bool:
-    """Tell whether a host, in any spelling, may resolve to a private network; False if unknown.
+    """Return whether a host, in any spelling, may resolve to a private network; False if unknown.
 
-    IPv6 addresses that stand for IPv4 are unmapped: mapped (RFC 4291), translated (RFC 6052) and
-    6to4 (RFC 3056). Metadata services of clouds count as private.
+    IPv6 addresses that represent IPv4 are converted: mapped (RFC 4291), translated (RFC 6052) and
+    6to4 (RFC 3056). Cloud metadata services count as private.
     """
     if host.rstrip(".").endswith("localhost"):
         return True

@@ -1,9 +1,9 @@
-"""Fetch a file over HTTP: with retries, resumed after a break, whole when it appears.
+"""Fetch files over HTTP with retries and resumption.
 
-A transfer grows ``NAME.part``; ``NAME.part.json`` records the validator of its version, a strong
-ETag or a date, so that a later run resumes it only if the server still has that version (RFC 9110,
-If-Range). ``NAME.json`` records size and SHA-256 of the finished file, which is not fetched again
-while it has that digest. A new version replaces the file only when it is whole and usable.
+A transfer appends to ``NAME.part``. ``NAME.part.json`` has the validator of this version, a strong
+ETag or a date, so that a later run resumes the transfer only if the server still has this version
+(RFC 9110, If-Range). ``NAME.json`` has size and SHA-256 of the complete file, which is not fetched
+again while it has this digest. A new version replaces the file only when it is complete and valid.
 """
 
 import logging
@@ -38,23 +38,23 @@ from nmt_core.corpora.fetch.source import (
     sibling_path,
 )
 
-logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs addresses with their secrets
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs URLs with their secrets
 
 RANDOM = SystemRandom()
 
 MAX_REDIRECTS = 5
-"""Number of redirects to follow."""
+"""Maximum number of redirects."""
 
 GROWTH_BYTES = 10_000
-"""Progress that resets the count of failures."""
+"""Received bytes that reset the count of failures."""
 
 
 def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
-    """Return a file from a cache folder, fetched first if necessary; one process fetches at a time.
+    """Return a file from a cache folder; fetch it if necessary, one process at a time.
 
     Raises:
-        CorpusError: if the server refuses or fails for good, or the file has another digest or is
-            unusable; it is then kept as ``NAME.rejected``.
+        CorpusError: if the server refuses or fails permanently, or the file has another digest or
+            is unusable. An unusable file is kept as ``NAME.rejected``.
     """
     if cached := find_cached(source, folder):
         return cached
@@ -64,7 +64,7 @@ def fetch(source: Source, folder: Path, config: HttpConfig) -> Fetched:
 
 
 class _TransientError(Exception):
-    """A failure that may not happen again."""
+    """A failure after which another attempt may succeed."""
 
     def __init__(self, message: str, *, wait_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ class _TransientError(Exception):
 
 
 class _Transfer:
-    """The transfer of one file, over several attempts."""
+    """The transfer of a file in several attempts."""
 
     def __init__(self, source: Source, path: Path, config: HttpConfig) -> None:
         self._source = source
@@ -91,22 +91,22 @@ class _Transfer:
         digest = files.sha256(self._part)
         if digest != (source.sha256.lower() or digest):
             raise CorpusError(
-                f"{redact_url(source.url)} has the SHA-256 {digest}, expected was {source.sha256}; "
-                f"it was kept as {quarantine(self._part)}: if the publisher changed the file, "
-                f"change the checksum beside {source.setting}"
+                f"{redact_url(source.url)} has the SHA-256 {digest} instead of {source.sha256}; "
+                f"the file was kept as {quarantine(self._part)}: if the publisher changed it, "
+                f"change the checksum next to {source.setting}"
             )
         try:
             if source.check and not source.sha256:
                 source.check(self._part)
         except NmtError as error:
             raise CorpusError(
-                f"{error}; {redact_url(source.url)} sent it, and it was kept as "
+                f"{error}; the file is from {redact_url(source.url)} and was kept as "
                 f"{quarantine(self._part)}: run again, or set {source.setting} to a mirror"
             ) from None
         return self._keep(digest)
 
     def _complete(self) -> None:
-        """Fetch the rest of the file."""
+        """Fetch the missing part of the file."""
         timeout = httpx2.Timeout(self._config.timeout_seconds)
         try:
             with httpx2.Client(timeout=timeout) as client, self._progress:
@@ -117,14 +117,14 @@ class _Transfer:
 
     def _retry(self, client: httpx2.Client) -> None:
         """Attempt the transfer until it succeeds; progress resets the count of failures."""
-        failures = most_bytes = 0
+        failures = max_size = 0
         while True:
             try:
                 self._attempt(client)
             except _TransientError as error:
                 failures += 1
-                if self._size() > most_bytes + GROWTH_BYTES:
-                    most_bytes, failures = self._size(), 1
+                if self._size() > max_size + GROWTH_BYTES:
+                    max_size, failures = self._size(), 1
                 if failures >= self._config.attempts:
                     raise ServerError(
                         f"{redact_url(self._source.url)} could not be fetched in {failures} "
@@ -148,7 +148,7 @@ class _Transfer:
         return self._part.stat().st_size if self._part.exists() else 0
 
     def _keep(self, digest: str) -> Fetched:
-        """Record the new file and give it its name."""
+        """Record the new file, and rename it to its final name."""
         size = self._size()
         record = {"size_bytes": size, "sha256": digest}
         files.write_json(sibling_path(self._path, ".json"), record)
@@ -156,7 +156,7 @@ class _Transfer:
         self._version.unlink(missing_ok=True)
         return Fetched(self._path, redact_url(self._source.url), size, digest)
 
-    def _forget(self) -> None:
+    def _discard(self) -> None:
         self._part.unlink(missing_ok=True)
         self._version.unlink(missing_ok=True)
 
@@ -173,14 +173,14 @@ class _Transfer:
                 self._progress.update(self._task, completed=offset, total=total)
                 self._receive(response, offset, total)
         except httpx2.TimeoutException as error:
-            message = f"the server was silent for too long ({type(error).__name__})"
+            message = f"the server did not respond in time ({type(error).__name__})"
             raise _TransientError(message) from None
         except httpx2.TransportError as error:
             message = f"the connection failed ({error or type(error).__name__})"
             raise _TransientError(message) from None
 
     def _resume(self) -> tuple[int, dict[str, str]]:
-        """Return the number of bytes at hand and the headers that request the others."""
+        """Return the number of received bytes, and the headers that request the missing ones."""
         headers = {"Accept-Encoding": "identity", "User-Agent": "nmt"}
         offset = self._size()
         validator = read_record(self._version).get("validator")
@@ -189,12 +189,12 @@ class _Transfer:
         return offset, headers | {"Range": f"bytes={offset}-", "If-Range": validator}
 
     def _open(self, client: httpx2.Client, headers: dict[str, str]) -> httpx2.Response:
-        """Follow redirects to the answer; raise an error for a bad status."""
+        """Follow redirects and return the response; raise an error for a bad status."""
         source, auth = self._source, find_credentials()
         try:
             request = client.build_request("GET", source.url, headers=headers)
         except httpx2.InvalidURL:
-            raise CorpusError(f"{source.setting} holds {BAD_ADDRESS}; correct it") from None
+            raise CorpusError(f"{source.setting} is {BAD_ADDRESS}; correct it") from None
         if request.url.scheme not in SCHEMES or not request.url.host:
             raise CorpusError(f"{source.setting} must begin with http:// or https://")
         for _ in range(MAX_REDIRECTS + 1):
@@ -231,12 +231,12 @@ class _Transfer:
         raise CorpusError(f"{redact_url(self._source.url)} {answer}; {advice}")
 
     def _check_range(self, response: httpx2.Response, offset: int) -> int | None:
-        """Return the size of the whole file if the answer is the requested rest."""
+        """Check that the range is as requested; return the size of the whole file, if known."""
         header = response.headers.get("Content-Range", "")
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", header)
         if match is None or int(match[1]) != offset:
             self._part.unlink(missing_ok=True)
-            raise _TransientError(f"the server sent the range {header!r}, not from byte {offset}")
+            raise _TransientError(f"the server sent {header!r} instead of bytes from {offset}")
         expected = read_record(self._version).get("validator")
         if offset and _find_validator(response) not in ("", expected):
             self._part.unlink(missing_ok=True)
@@ -247,7 +247,7 @@ class _Transfer:
         lines = self._source.lines
         newlines = _count_lines(self._part) if lines and offset else 0
         with self._part.open("ab" if offset else "wb") as file:
-            if not offset:  # the file is empty now, so this version can only be its own
+            if not offset:  # the empty file belongs to no older version
                 files.write_json(self._version, {"validator": _find_validator(response)})
             size = file.tell()
             for chunk in response.iter_raw():
@@ -268,10 +268,10 @@ class _Transfer:
 
     def _check_size(self, size: int) -> None:
         if size > self._config.max_bytes:
-            self._forget()
+            self._discard()
             raise CorpusError(
                 f"{redact_url(self._source.url)} is larger than download.http.max_bytes "
-                f"({self._config.max_bytes:,} bytes); raise that if the file is right"
+                f"({self._config.max_bytes:,} bytes); raise this limit if you trust the file"
             )
 
 
@@ -281,22 +281,21 @@ def find_credentials() -> httpx2.Auth | None:
     Raises:
         CorpusError: if the file is malformed or readable by others.
     """
-    named = os.environ.get("NETRC")
+    path = os.environ.get("NETRC")
     try:
-        return httpx2.NetRCAuth(named)
+        return httpx2.NetRCAuth(path)
     except FileNotFoundError:
         return None
     except (netrc.NetrcParseError, OSError) as error:
         line = getattr(error, "lineno", None)
         raise CorpusError(
-            f"{named or '~/.netrc'}{f' line {line}' if line else ''} cannot be read as lines "
-            f"'machine HOST login NAME password WORD'; correct it, and let nobody else read it "
-            f"(chmod 600)"
+            f"{path or '~/.netrc'}{f' line {line}' if line else ''} cannot be read; write lines "
+            f"like 'machine HOST login NAME password WORD', and make the file private (chmod 600)"
         ) from None
 
 
 def _find_validator(response: httpx2.Response) -> str:
-    """Return the strong validator of an answer; a weak ETag is not one."""
+    """Return the strong ETag of a response, or else its date; may be empty."""
     etag: str = response.headers.get("ETag", "")
     date: str = response.headers.get("Last-Modified", "")
     return etag if etag and not etag.startswith("W/") else date

@@ -1,7 +1,4 @@
-"""The initial model of training: its source, and a copy of its required parts.
-
-The copy has weights, shape, tokenizers and vocabularies.
-"""
+"""The initial model of training: settings of its source, and a copy of its required files."""
 
 import shutil
 from pathlib import Path
@@ -14,36 +11,36 @@ from nmt_core.base import seal
 from nmt_core.base.errors import BundleError
 from nmt_core.corpora.fetch.source import Checksum, ExternalFiles
 
-NEEDED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
-"""Required files and folders of an exported model."""
+REQUIRED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
+"""Files and folders of an exported model that training requires."""
 
-OTHER_FILES = ("corpora.json",)
-"""Files that earlier exports lack."""
+OPTIONAL_FILES = ("corpora.json",)
+"""Files that older exports do not have."""
 
 
 class NoInitialModel(ExternalFiles):
-    """Weights are initialized at random."""
+    """Random initialization."""
 
     kind: Literal["none"] = "none"
-    """The tag of this choice."""
+    """Kind of the initial model."""
 
 
 class BundleModel(ExternalFiles):
     """An exported model on this machine."""
 
     kind: Literal["bundle"]
-    """The tag of this choice."""
+    """Kind of the initial model."""
 
     replay: float = Field(0.5, ge=0, lt=1)
-    """Share of sampled pairs from the text that the model was trained on, as named in its export,
-    against forgetting; 0 for none."""
+    """Share of sampled pairs from the text that the model was trained on, against forgetting; the
+    export describes this text. 0 turns replay off."""
 
     folder: Path
     """Folder of the export."""
 
     sha256: Checksum = ""
-    """Digest of the model, as ``nmt verify`` shows it; ``python -m stages.configure`` fills it in.
-    Empty accepts any."""
+    """Digest of the model, as ``nmt verify`` prints it; empty accepts any. ``python -m
+    stages.configure`` fills it in."""
 
     @override
     def pins(self) -> dict[str, str]:
@@ -63,13 +60,13 @@ class ChampionModel(ExternalFiles):
     """The champion of the registry."""
 
     kind: Literal["champion"]
-    """The tag of this choice."""
+    """Kind of the initial model."""
 
     replay: float = Field(0.5, ge=0, lt=1)
-    """Share of sampled pairs from the text that the champion was trained on, 0 for none."""
+    """Share of sampled pairs from the text that the champion was trained on; 0 turns replay off."""
 
     sha256: Checksum = ""
-    """Digest of the version; retraining writes that of the present champion. Empty accepts any."""
+    """Digest of the version; empty accepts any. Retraining writes that of the current champion."""
 
 
 InitialModelConfig = Annotated[
@@ -79,19 +76,19 @@ InitialModelConfig = Annotated[
 
 
 def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[str, Any]:
-    """Copy the parts of an exported model that training needs; return its identity.
+    """Copy the files of an exported model that training requires; return the model's digest.
 
     Raises:
-        BundleError: if it is incomplete, altered, or another one.
+        BundleError: if the model is incomplete or altered, or has another digest than ``sha256``.
     """
     seal.verify_bundle(bundle)
     digest = seal.digest_bundle(bundle)
     if sha256 not in ("", digest):
         raise BundleError(
-            f"{bundle} holds another model than params.yaml says, SHA-256 {digest}; give the right "
-            f"folder, or take this one: make repro"
+            f"{bundle} has the SHA-256 {digest}, which differs from params.yaml; set the right "
+            f"folder, or accept this model: make repro"
         )
-    for name in (*NEEDED_FILES, *(name for name in OTHER_FILES if (bundle / name).exists())):
+    for name in (*REQUIRED_FILES, *(name for name in OPTIONAL_FILES if (bundle / name).exists())):
         if (bundle / name).is_dir():
             shutil.copytree(bundle / name, folder / name)
         else:

@@ -1,4 +1,4 @@
-"""Files on the web as settings name them, and their local copies.
+"""Files on the web that settings refer to, and their local copies.
 
 This module does not import an HTTP client, so that settings load fast.
 """
@@ -33,17 +33,17 @@ class HttpConfig(Config):
     """Timeouts and retries."""
 
     attempts: int = Field(6, ge=1, le=1000)
-    """Give up after this many failures; progress resets the count."""
+    """Maximum number of consecutive failures; progress resets the count."""
 
     max_backoff_seconds: float = Field(60.0, gt=0, le=86_400)
-    """Longest wait between two attempts, which also limits Retry-After. Waits are random, below a
-    limit that starts at one second and doubles with each failure."""
+    """Maximum wait between two attempts, including Retry-After. Waits are random, up to a limit
+    that doubles with each failure."""
 
     timeout_seconds: float = Field(30.0, gt=0, le=86_400)
-    """Longest silence of a server."""
+    """Maximum time without a response from the server."""
 
     max_bytes: int = Field(10_000_000_000, ge=1)
-    """Larger files are refused."""
+    """Maximum size of a file; larger files are rejected."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,21 @@ class Source:
     """A file on the web, with its expected digest."""
 
     url: str
-    """http or https."""
+    """URL with http or https."""
     setting: str
-    """The setting that holds the address, for messages."""
+    """Name of the setting with the URL, for messages."""
     sha256: str = ""
     """Required digest in hexadecimal; empty accepts any."""
     lines: int | None = None
-    """Fetch this many lines only; None fetches the whole file."""
+    """Number of lines to fetch; None fetches the whole file."""
     check: Callable[[Path], object] | None = None
     """Raises an NmtError if a new file is unusable."""
     missing: str = ""
-    """Advice for a 404 answer, besides setting another address."""
+    """Advice for a 404 response, in addition to setting another URL."""
 
     @property
     def name(self) -> str:
-        """The file's name on disk: safe, short, readable, and unique to this address."""
+        """The file's name on disk: safe, short, readable, and unique to this URL."""
         digest = blake2b(self.url.encode(), digest_size=4).hexdigest()
         path = unquote(redact_url(self.url).removesuffix("?...")).rstrip("/")
         last = path.rsplit("/", maxsplit=1)[-1]
@@ -79,42 +79,42 @@ class Fetched:
 
     path: Path
     url: str
-    """Its address, without credentials."""
+    """Its URL, without credentials."""
     size_bytes: int
     sha256: str
 
     @property
     def origin(self) -> dict[str, str | int]:
-        """Its entry in the metrics of the download stage."""
+        """Its entry in the report of the download stage."""
         return {"url": self.url, "bytes": self.size_bytes, "sha256": self.sha256}
 
 
 Fetch = Callable[[Source], Fetched]
-"""Fetches a file, or takes it from the cache; raises a CorpusError."""
+"""Fetches a file, or returns the cached one; raises a CorpusError."""
 
 FindCached = Callable[[Source], Fetched | None]
-"""Finds a file in the cache; sends no request."""
+"""Returns a cached file or None; sends no request."""
 
 
 def find_nothing(source: Source) -> None:
-    """Return None: an empty cache."""
+    """Return None, as an empty cache does."""
     del source
 
 
 class ExternalFiles(Config):
-    """Settings that may name files on the web and the user's own; this base names none."""
+    """Settings that may refer to files on the web and to the user's files; by default to none."""
 
     def sources(self, languages: Languages) -> list[Source]:
-        """Return the required files on the web for two languages."""
+        """Return the files to fetch for two languages."""
         del languages
         return []
 
     def pins(self) -> dict[str, str]:
-        """Return the digests of the user's own files, by path."""
+        """Return the expected digests of the user's files, by path."""
         return {}
 
     def pinned(self) -> Self:
-        """Return a copy with the present digests of those files."""
+        """Return a copy with the current digests of the user's files."""
         return self
 
     def absolute(self) -> Self:
@@ -123,12 +123,12 @@ class ExternalFiles(Config):
 
 
 def sibling_path(path: Path, suffix: str) -> Path:
-    """Return the path of a file beside another."""
+    """Return the path of a file in the same folder with a suffix added to its name."""
     return path.with_name(path.name + suffix)
 
 
 def quarantine(path: Path) -> Path:
-    """Move an unusable file to ``NAME.rejected``."""
+    """Rename an unusable file to ``NAME.rejected``; return this path."""
     rejected = path.with_name(f"{path.name.removesuffix('.part')}.rejected")
     path.replace(rejected)
     sibling_path(path, ".json").unlink(missing_ok=True)
@@ -136,7 +136,7 @@ def quarantine(path: Path) -> Path:
 
 
 def find_cached(source: Source, folder: Path) -> Fetched | None:
-    """Return the cached file if it is as it was recorded and has the required digest."""
+    """Return a cached file if it has the recorded and the required digest; otherwise None."""
     path = folder / source.name
     recorded = read_record(sibling_path(path, ".json")).get("sha256")
     if recorded is None or not path.exists():

@@ -1,4 +1,4 @@
-"""Pre-trained word vectors: their sources, and a copy of their valid rows.
+"""Pre-trained word vectors: settings of their sources, and a copy of their valid rows.
 
 The copy is in fastText's text format (``nmt_core.data.vectors``).
 """
@@ -27,25 +27,25 @@ class NoVectors(ExternalFiles):
     """Embeddings are learnt from scratch."""
 
     kind: Literal["none"]
-    """The tag of this choice."""
+    """Kind of vectors."""
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
-        """Write no vectors."""
+        """Write no vectors; return an empty mapping."""
         del languages, folder, fetch
         return {}
 
 
 class DownloadedVectors(ExternalFiles):
-    """The most frequent words of published vectors; only these are transferred."""
+    """The first rows of published vectors, which have the most frequent words."""
 
     kind: Literal["download"]
-    """The tag of this choice."""
+    """Kind of vectors."""
 
     url: Address = "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.{language}.vec"
-    """Address of a plain .vec file; ``{language}`` stands for each language's code."""
+    """URL of a plain .vec file; ``{language}`` is replaced by the code of each language."""
 
     rows: RowCount = 100_000
-    """Number of rows from the top; 100,000 in van der Goten 2018."""
+    """Number of rows to fetch; 100,000 in van der Goten 2018."""
 
     @override
     def sources(self, languages: Languages) -> list[Source]:
@@ -69,17 +69,17 @@ class DownloadedVectors(ExternalFiles):
         return measured
 
     def _check_rows(self, path: Path) -> None:
-        promised, _, lines = open_vectors(path)
-        read, wanted = sum(1 for _ in lines), min(self.rows, promised)
-        if read < wanted:
-            raise CorpusError(f"{path} has {read} of {wanted} rows")
+        stated, _, lines = open_vectors(path)
+        count, expected = sum(1 for _ in lines), min(self.rows, stated)
+        if count < expected:
+            raise CorpusError(f"{path} has only {count} of {expected} rows")
 
 
 class VectorFiles(ExternalFiles):
     """Vectors on this machine."""
 
     kind: Literal["file"]
-    """The tag of this choice."""
+    """Kind of vectors."""
 
     source: Path
     """Vectors of the source language, .vec or .vec.gz."""
@@ -88,7 +88,7 @@ class VectorFiles(ExternalFiles):
     """Vectors of the target language, .vec or .vec.gz."""
 
     rows: RowCount = 100_000
-    """Number of rows from the top."""
+    """Number of rows to use."""
 
     def obtain(self, languages: Languages, folder: Path, *, fetch: Fetch) -> dict[str, Any]:
         """Copy the vectors of each side; return the files and counts, by side."""
@@ -103,22 +103,22 @@ VectorsConfig = Annotated[NoVectors | DownloadedVectors | VectorFiles, Field(dis
 
 
 def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
-    """Copy the valid ones of the first ``rows`` rows of ``vectors``.
+    """Copy the valid rows among the first ``rows`` rows of ``vectors`` to ``path``.
 
     Returns:
-        Counts: "rows" written, "dimensions", and rows left out: "malformed", "duplicate_word", and
-        "missing" (fewer than the header states).
+        The number of written "rows", the "dimensions", and the numbers of skipped rows:
+        "malformed", "duplicate_word", and "missing" (fewer than the header states).
 
     Raises:
         CorpusError: if the header is missing, or no row is valid.
     """
-    promised, dimensions, lines = open_vectors(vectors)
-    counts: Counter[str] = Counter(missing=min(rows, promised))
+    stated, dimensions, lines = open_vectors(vectors)
+    counts: Counter[str] = Counter(missing=min(rows, stated))
     body = path.with_name(path.name + ".rows")
     words: set[bytes] = set()
     try:
         with body.open("wb") as file:
-            for line in islice(lines, min(rows, promised)):
+            for line in islice(lines, min(rows, stated)):
                 fields = (line or b"").rstrip().split(b" ")
                 if not _is_valid(fields, dimensions):
                     kind = "malformed"
@@ -143,7 +143,7 @@ def write_vectors(vectors: Path, path: Path, *, rows: int) -> dict[str, int]:
 
 
 def _is_valid(fields: list[bytes], dimensions: int) -> bool:
-    """Tell whether a row is a word in UTF-8 without spaces, and finite numbers."""
+    """Return whether a row has a UTF-8 word without spaces, and finite numbers."""
     try:
         word = fields[0].decode()
         with np.errstate(over="ignore"):

@@ -1,1 +1,1 @@
-"""Formats of files that hold both sides of parallel text."""
+"""Formats of files with both sides of parallel text."""

@@ -1,4 +1,4 @@
-"""Open files that hold both sides, each by the reader of its format."""
+"""Open files with both sides by the reader of their format."""
 
 from pathlib import Path, PurePosixPath
 
@@ -9,18 +9,18 @@ from nmt_core.corpora.formats.paired_units import ARCHIVE, NO_FORMAT, PairedUnit
 
 
 def open_units(path: Path, languages: Languages) -> PairedUnits:
-    """Open a file that holds both sides.
+    """Open a file with both sides; return its units.
 
     Args:
-        path: its name says how it is compressed, and which format it has; of a .zip, the name of
-            the file in it does, or it holds two, one for each language.
-        languages: of source and target.
+        path: path of the file. Its suffixes determine compression and format; in a .zip, the name
+            of its only file does, or there are two files, one per language.
+        languages: source and target.
 
     Raises:
-        CorpusError: if it is of no known format, is damaged, or lacks a language; the first rows
-            may raise it, too.
+        CorpusError: if the format is unknown, or the file is damaged or lacks a language; reading
+            rows may also raise it.
     """
-    from nmt_core.corpora.formats import tables, translations  # settings need no reader
+    from nmt_core.corpora.formats import tables, translations  # not required by settings
 
     readers = {
         ".tsv": tables.read_tsv,

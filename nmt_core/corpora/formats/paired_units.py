@@ -1,4 +1,4 @@
-"""Formats of files with both sides: their names, and what their readers return."""
+"""Formats of files with both sides: their suffixes, and the result of their readers."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,75 +14,75 @@ from nmt_core.base.raw_lines import (
 from nmt_core.text.language_codes import pick_code
 
 MAX_NAMED = 20
-"""Codes in a message, and characters of each."""
+"""Maximum number of language codes in a message, and of characters of each."""
 
 
 class RowPlace(NamedTuple):
-    """Name of the place of a unit in its file, for messages."""
+    """Describes the position of a unit in its file for messages."""
 
     noun: str = "line"
     before: int = 0
-    """Rows before the first unit, such as a header."""
+    """Number of rows before the first unit, such as a header."""
     columns: int = 2
-    """Columns of a row; more than two if others are left out."""
+    """Number of columns of a row, including unused ones."""
 
     def name(self, number: int) -> str:
-        """Name the place of a unit by its number, counted from 1."""
+        """Return the position of a unit, counted from 1, such as "line 7"."""
         return f"{self.noun} {number + self.before}"
 
 
 class PairedUnits(NamedTuple):
-    """Units of a file, in their order."""
+    """The units of a file, in order."""
 
     rows: Iterator[Sequence[str]]
-    """Source and target; empty where the file has none, so that numbers stay those of the file; a
-    row with another number of columns is at fault. Bytes that are not UTF-8 may be surrogates."""
+    """Source and target of each unit, empty if missing, so that numbers match the file. Invalid
+    rows have another number of columns; invalid UTF-8 may become surrogates."""
     place: RowPlace = RowPlace("unit")
     plain: bool = False
-    """True if every line is a source, a tab and a target."""
+    """Whether every line has the form source, tab, target."""
 
 
 def pick_pair(codes: Sequence[str], languages: Languages) -> tuple[int, int] | None:
     """Return the indices of source and target among codes, or None if one is missing."""
-    source, target = (pick_code(codes, wanted) for wanted in languages.codes)
+    source, target = (pick_code(codes, code) for code in languages.codes)
     return None if source is None or target is None or source == target else (source, target)
 
 
 def refuse_languages(path: Path, codes: Counter[str], languages: Languages) -> CorpusError:
-    """Return the error of a file without the two languages, which names those that it has."""
-    named = [
-        f"{' '.join(code.split())[:MAX_NAMED] or 'none named'} ({count:,})"
+    """Return the error of a file without the two languages, with the codes in the file."""
+    listed = [
+        f"{' '.join(code.split())[:MAX_NAMED] or 'no language'} ({count:,})"
         for code, count in codes.most_common(MAX_NAMED)
     ]
     return CorpusError(
         f"{path} has no unit in {' and '.join(languages.codes)}; "
-        f"it has {', '.join(named) or 'no unit at all'}; "
-        f"set download.languages, or give another file"
+        f"it has {', '.join(listed) or 'no units'}; "
+        f"set download.languages, or use another file"
     )
 
 
 ARCHIVE = ".zip"
-"""Suffix of an archive of one file with both sides, or of a file for each."""
+"""Suffix of an archive of one file with both sides, or of one file per side."""
 
 SUFFIXES = (".tsv", ".csv", ".jsonl", ".xlsx", ".tmx", ".xlf", ".xliff", ".po")
-"""Suffixes of files that hold both sides, before that of a compression."""
+"""Suffixes of files with both sides, without that of a compression."""
 
 NO_FORMAT = (
-    f"is of no known format of parallel text; its name must end in {', '.join(SUFFIXES)}, "
+    f"is not in a format of parallel text; its name must end in {', '.join(SUFFIXES)}, "
     f"{ARCHIVE}, or one of these and {', '.join(COMPRESSED_SUFFIXES)}"
 )
 
 PAIRS_NO_LINES = (
-    "is of a format of pairs; write the text of one language to a file, a sentence a line"
+    "is in a format of pairs; write the text of one language to a file, one sentence per line"
 )
-"""Error for a file with both sides where text of one language is read."""
+"""Message for a file with both sides where monolingual text is expected."""
 
 
 def holds_both_sides(path: Path) -> bool:
-    """Tell by its name whether a file holds source and target; a .zip may, or may hold one side."""
+    """Return whether a file has source and target by its name; False for a .zip, which may."""
     return plain_name(path).lower().endswith(SUFFIXES)
 
 
 def may_hold_both_sides(path: Path) -> bool:
-    """Tell by its name whether a file can be read without another for the other side."""
+    """Return whether a file may have source and target, by its name."""
     return path.suffix.lower() == ARCHIVE or holds_both_sides(path)

@@ -1,10 +1,10 @@
 """Read tables: .csv and .tsv, the first sheet of an .xlsx, and the objects of a .jsonl.
 
 A header names the columns by codes or names of the two languages, in any order, or by words like
-source and target. A .tsv without one is a row a line, and quotes in it are text; a .csv, and a .tsv
-with a header, quote as RFC 4180 says. Of formulas in a sheet, the saved values are read. The sides
-of an object stand in it itself, ``{"de": "Guten Tag.", "en": "Good day."}``, or in one of its
-``translation``, as Hugging Face keeps pairs.
+source and target. In a .tsv without a header, each line is a row and quotes are text; a .csv, and a
+.tsv with a header, use the quotes of RFC 4180. Formulas in a sheet have their saved values. The
+sides of an object are its own keys, ``{"de": "Guten Tag.", "en": "Good day."}``, or the keys of a
+nested ``translation``, as in datasets of Hugging Face.
 """
 
 import csv
@@ -39,27 +39,27 @@ from nmt_core.text.language_codes import list_language_names, pick_code
 
 MAX_COLUMNS = 1000
 MAX_LINE_BYTES = 1 << 20
-"""Longest row, with all its columns; csv limits each to 131,072 characters."""
+"""Maximum length of a row, in bytes; the csv module limits a cell to 131,072 characters."""
 
 SIDES = 2
 ROLES = (("source", "src", "source text"), ("target", "trg", "tgt", "target text", "translation"))
-"""Words for the columns of the two sides, beside the names of their languages."""
+"""Headings of the columns of the two sides, in addition to the names of their languages."""
 
 DELIMITERS = ("\t", ";", ",")
-"""In order of preference if they occur equally often: sentences contain commas."""
+"""Delimiters in order of preference if equally frequent; sentences also contain commas."""
 
 _NO_TEXT = re.compile(r".+_(ids?|score|lang|length|url)")
-"""A heading such as de_id, of a column about another; ``id`` is not a region here."""
+"""A heading of a column with metadata, such as de_id; ``id`` is not a region here."""
 
 MAX_CELLS = 1 << 25
-"""Limit of the rectangle around all values of a sheet, which calamine fills: 1 GB."""
+"""Maximum size of the rectangle around all values of a sheet, for which calamine uses 1 GB."""
 
 NESTED = "translation"
-"""Key of a nested object that holds both sides."""
+"""Key of a nested object with both sides."""
 
 
 def read_tsv(path: Path, languages: Languages) -> PairedUnits:
-    """Read a .tsv: plain, or with a header row."""
+    """Return the units of a .tsv with or without a header."""
     first = next(_read_plain(path), [])
     if find_columns(first, languages) is not None:
         return read_table(partial(_parse, path, "\t"), path, languages)
@@ -67,7 +67,7 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
 
 
 def read_csv(path: Path, languages: Languages) -> PairedUnits:
-    """Read a .csv, whose cells stand between commas, semicolons or tabs, as its first line has."""
+    """Return the units of a .csv; the first line determines its delimiter."""
     line = next(_read_lines(path), "")
     delimiter = max(DELIMITERS, key=line.count)
     for each in DELIMITERS:
@@ -81,22 +81,22 @@ def read_table(
     path: Path,
     languages: Languages,
 ) -> PairedUnits:
-    """Take the columns of source and target out of a table.
+    """Return the columns of source and target of a table.
 
     Args:
-        read_rows: reads rows of cells, a header first or, if there are two columns, none.
-        path: of their file.
-        languages: of source and target.
+        read_rows: yields rows of cells with a header, which is optional if there are two columns.
+        path: path of the file for messages.
+        languages: source and target.
 
     Raises:
-        CorpusError: if nothing says which columns are meant.
+        CorpusError: if the columns of source and target are unknown.
     """
     rows = read_rows()
     header = next(rows, None)
     if header is None:
         return PairedUnits(iter(()), RowPlace("row"))
     if len(header) > MAX_COLUMNS:
-        raise CorpusError(f"{path} row 1 has more than {MAX_COLUMNS:,} columns; keep two of them")
+        raise CorpusError(f"{path} row 1 has more than {MAX_COLUMNS:,} columns; keep only two")
     columns = find_columns(header, languages)
     if columns is not None:
         picked = (_pick(row, columns, len(header)) for row in rows)
@@ -104,8 +104,8 @@ def read_table(
     if len(header) != SIDES:
         cells = ", ".join(repr(cell[:20]) for cell in header[:10])
         raise CorpusError(
-            f"{path} row 1 does not say which of {len(header)} columns are source and target: "
-            f"{cells}; name them {' and '.join(languages.codes)}, or keep those two alone"
+            f"{path} row 1 does not name the source and target among {len(header)} columns: "
+            f"{cells}; name them {' and '.join(languages.codes)}, or keep only these two"
         )
     return PairedUnits(
         (_pick(row, (0, 1), SIDES) for row in chain([header], rows)), RowPlace("row")
@@ -113,10 +113,10 @@ def read_table(
 
 
 def find_columns(header: Sequence[str], languages: Languages) -> tuple[int, int] | None:
-    """Return the columns of source and target that a header names, or None if it names none.
+    """Return the columns of source and target in a header, or None if they are not named.
 
-    Both by the names of their languages, else by codes, by words for the sides, or by longer
-    headings that hold one of these; else each by another of these.
+    Both columns are named by languages, by codes, by roles, or by longer headings with one of
+    these, in this order. Otherwise, each may be named in a different way.
     """
     cells = [cell.strip(f"{BYTE_ORDER_MARK} \r\n\"'").casefold() for cell in header]
     pairs = [
@@ -143,8 +143,8 @@ def _find(cells: Sequence[str], languages: Languages, side: int, by: str) -> int
         matches = (
             index
             for kind in ("name", "code", "role")
-            for index, some in enumerate(parts)
-            if _find(some, languages, side, kind) is not None
+            for index, cell_parts in enumerate(parts)
+            if _find(cell_parts, languages, side, kind) is not None
         )
         return next(matches, None)
     words = list_language_names(code, languages.codes) if by == "name" else ROLES[side]
@@ -160,7 +160,7 @@ def _list_parts(cell: str) -> list[str]:
 
 
 def _pick(row: Sequence[str], columns: tuple[int, int], width: int) -> Sequence[str]:
-    """Return source and target; of a row with more cells than there are columns, more than two."""
+    """Return source and target; all cells of a row that has too many, which is reported later."""
     if len(row) > width and any(cell for cell in row[width:]):
         return row[: width + 1]
     source, target = (row[column] if column < len(row) else "" for column in columns)
@@ -173,13 +173,13 @@ def _read_plain(path: Path) -> Iterator[list[str]]:
 
 
 def _read_lines(path: Path) -> Iterator[str]:
-    """Yield lines with their ends; bytes that are not UTF-8 become surrogates."""
+    """Yield lines with their newlines; invalid UTF-8 becomes surrogates."""
     with explain_damage(path), open_raw(path) as file:
         for number, line in enumerate(read_bounded_lines(file.readline, MAX_LINE_BYTES), start=1):
             if line is None:
                 raise CorpusError(
                     f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "
-                    f"take columns away, or look for a quote that nothing closes"
+                    f"remove columns, or close an open quote"
                 )
             if number == 1:
                 refuse_utf16(line, path)
@@ -202,22 +202,22 @@ def _parse(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 def _is_several_lines(row: Sequence[str]) -> bool:
-    """Tell whether each line of a row of a .tsv is as wide as the row: its quotes are text."""
+    """Return whether each line of a quoted .tsv row is a complete row, so its quotes are text."""
     lines = "\t".join(row).split("\n")
     return len(lines) > 1 and all(
         len(cells := line.split("\t")) == len(row) and all(cells) for line in lines
     )
 
 
-def _refuse(path: Path, number: int, line: int, why: str) -> CorpusError:
+def _refuse(path: Path, number: int, line: int, reason: str) -> CorpusError:
     return CorpusError(
-        f"{path} row {number} (line {line}) is not a row of a table ({why}); "
-        f"a cell that holds a quote is put into quotes, and each of its quotes doubled"
+        f"{path} row {number} (line {line}) is not a row of a table ({reason}); "
+        f"enclose cells that contain quotes in quotes, and double each quote in them"
     )
 
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
-    """Read the first sheet of a workbook."""
+    """Return the units of the first sheet of a workbook."""
     return read_table(partial(read_sheet, path), path, languages)
 
 
@@ -248,7 +248,7 @@ def read_sheet(path: Path) -> Iterator[list[str]]:
 
 
 def _check_workbook(file: IO[bytes], path: Path) -> None:
-    """Refuse a workbook that would fill memory."""
+    """Raise a CorpusError if a workbook would need too much memory."""
     limit = min(1 << 30, max(MIN_UNPACKED_LIMIT, MAX_COMPRESSION_RATIO * file.tell()))
     with zipfile.ZipFile(file) as archive:
         if sum(member.file_size for member in archive.infolist()) > limit:
@@ -259,7 +259,7 @@ def _check_workbook(file: IO[bytes], path: Path) -> None:
 
 
 class _Extent:
-    """The furthest row and column of a sheet that hold a value."""
+    """The last row and column of a sheet with a value."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._row, self._column, self._rows, self._columns = path, 0, 0, 0, 0
@@ -278,7 +278,7 @@ class _Extent:
         elif kind in {"v", "is"}:
             self._rows, self._columns = max(self._rows, self._row), max(self._columns, self._column)
         if self._rows * self._columns > MAX_CELLS:
-            raise CorpusError(f"{self._path} has values in {self._columns:,} columns; keep two")
+            raise CorpusError(f"{self._path} has {self._columns:,} columns with values; keep two")
 
 
 def _write(value: Any) -> str:
@@ -286,10 +286,10 @@ def _write(value: Any) -> str:
 
 
 def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
-    """Read a .jsonl; an object without a side, or a blank line, is a unit without it.
+    """Return the units of a .jsonl; sides that are missing in an object or blank line are empty.
 
     Raises:
-        CorpusError: if the first object does not name two languages; also while rows are read.
+        CorpusError: if the first object does not name both sides; reading rows may also raise it.
     """
     first = next((each for each in _read_objects(path) if each), {})
     keys = [*_find_sides(first)]
@@ -297,18 +297,18 @@ def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
     if first and columns is None:
         shown = ", ".join(repr(key[:20]) for key in keys[:10])
         raise CorpusError(
-            f"{path} does not say which keys of its first object are source and target: {shown}; "
-            f"name them {' and '.join(languages.codes)}"
+            f"{path} does not name the source and target among the keys of its first object: "
+            f"{shown}; name them {' and '.join(languages.codes)}"
         )
-    named = tuple(keys[column] for column in columns or ())
-    rows = (_pick_sides(each, named) for each in _read_objects(path))
+    side_keys = tuple(keys[column] for column in columns or ())
+    rows = (_pick_sides(each, side_keys) for each in _read_objects(path))
     return PairedUnits(rows, RowPlace())
 
 
 def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
     for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MAX_LINE_BYTES), start=1):
         if raw is None:
-            raise CorpusError(f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes")
+            raise CorpusError(f"{path} line {number} exceeds {MAX_LINE_BYTES:,} bytes; remove it")
         if number == 1:
             refuse_utf16(raw, path)
         text = raw.decode(errors="surrogateescape")  # reported with its pair
@@ -319,8 +319,8 @@ def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
             object_ = None
         if not isinstance(object_, dict):
             raise CorpusError(
-                f"{path} line {number} is not a JSON object; a .jsonl has one on each line, as "
-                f"jq -c '.[]' writes those of a list"
+                f"{path} line {number} is not a JSON object; a .jsonl has one object per line "
+                f"(jq -c '.[]' converts a list)"
             )
         yield object_
 

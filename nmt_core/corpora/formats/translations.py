@@ -1,4 +1,4 @@
-"""Read files of translators: TMX, XLIFF and PO, with both sides of each unit.
+"""Read files of translation tools with both sides: TMX, XLIFF, PO, and Moses archives.
 
 TMX and XLIFF are read element by element in constant memory.
 https://www.gala-global.org/tmx-14b, https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
@@ -37,60 +37,60 @@ MAX_DEPTH = 200
 """Maximum depth of nested elements."""
 
 MAX_CODES = 1000
-"""Maximum number of language codes of a file that are remembered."""
+"""Maximum number of different language codes that are counted."""
 
 MAX_PO_BYTES = 1 << 26
-"""Maximum size of a PO file, which is read whole; the largest that people keep has some 10 MB."""
+"""Maximum size of a PO file, which is read at once; the largest real ones have about 10 MB."""
 
 TMX_TEXT, XLIFF_TEXT = ("hi",), ("g", "mrk", "pc")
-"""Inline elements with text; all others hold codes of the program that wrote the file."""
+"""Inline elements with text; other elements contain codes of the translation tool."""
 
 Codes = tuple[str, ...]
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
-"""States of targets that hold no translation yet."""
+"""States of targets that have no translation yet."""
 
 PO_LANGUAGE = re.compile(r"^Language:[ \t]*(\S+)", re.MULTILINE)
-"""A field of the header."""
+"""The header field with the language of the translations."""
 
 BREAKS = ("lb", "x-lb", "xlf:lb")
-"""Types of codes for line ends, of TMX, XLIFF 1.2 and XLIFF 2."""
+"""Types of line breaks in TMX, XLIFF 1.2 and XLIFF 2."""
 
 
 def iterate_elements(
     path: Path, names: Collection[str]
 ) -> Iterator[tuple[Element, Sequence[Element]]]:
-    """Yield elements of some names, and those around them; each is forgotten when the next comes.
+    """Yield elements with one of the names, and their ancestors; each is freed before the next.
 
     Raises:
-        CorpusError: if the file is not XML or is damaged. Expat reads no other files, and refuses
-            entities that make a small file large.
+        CorpusError: if the file is not XML or is damaged. Expat reads no other files, and rejects
+            entity expansion attacks.
     """
-    around: list[Element] = []
+    ancestors: list[Element] = []
     depth = 0  # of elements with one of the names
     with explain_damage(path), open_raw(path) as file:
         try:
             for event, element in iterparse(file, ("start", "end")):  # noqa: S314 - see above
                 is_named = _name(element) in names
                 if event == "start":
-                    around.append(element)
+                    ancestors.append(element)
                     depth += is_named
-                    if len(around) > MAX_DEPTH:
-                        raise CorpusError(f"{path} is nested too deeply; write it anew")
+                    if len(ancestors) > MAX_DEPTH:
+                        raise CorpusError(f"{path} is nested too deeply; export it again")
                     continue
-                around.pop()
+                ancestors.pop()
                 depth -= is_named
                 if is_named:
-                    yield element, around
-                if around and depth == 0:
-                    around[-1].remove(element)
+                    yield element, ancestors
+                if ancestors and depth == 0:
+                    ancestors[-1].remove(element)
         except (ParseError, ValueError, LookupError) as error:
             line = error.position[0] if isinstance(error, ParseError) else 1
             raise CorpusError(
                 f"{path} line {line} is not well-formed XML ({str(error).partition(':')[0]}); "
-                f"write the file anew, or repair it there"
+                f"export the file again, or repair this line"
             ) from None
 
 
@@ -99,11 +99,11 @@ def _name(element: Element) -> str:
 
 
 def join_text(element: Element | None, textual: Collection[str]) -> str:
-    """Return the text of a segment, without the codes that stand for markup.
+    """Return the text of a segment, without codes of markup.
 
     Args:
-        element: the segment.
-        textual: names of the elements in it whose text belongs to the segment.
+        element: the segment; None for empty text.
+        textual: names of inline elements whose text belongs to the segment.
     """
     if element is None:
         return ""
@@ -112,16 +112,16 @@ def join_text(element: Element | None, textual: Collection[str]) -> str:
         if _name(child) in textual:
             parts.append(join_text(child, textual))
         elif not {child.get(name) for name in ("type", "ctype", "subType")}.isdisjoint(BREAKS):
-            parts.append(" ")  # it separates words
+            parts.append(" ")  # line breaks separate words
         parts.append(child.tail or "")
     return "".join(parts)
 
 
 def read_tmx(path: Path, languages: Languages) -> PairedUnits:
-    """Read a translation memory of any number of languages; a unit that lacks one is empty.
+    """Return the units of a translation memory; units without both languages are empty.
 
     Raises:
-        CorpusError: at its end, if no unit has both languages.
+        CorpusError: after the last unit, if no unit has both languages.
     """
 
     def read(unit: Element, _: Sequence[Element]) -> tuple[Codes, list[Sequence[str]]]:
@@ -138,61 +138,61 @@ def _read_units(
     read: Callable[[Element, Sequence[Element]], tuple[Codes, list[Sequence[str]]]],
     languages: Languages,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the two sides of elements of some names.
+    """Yield source and target of the segments of elements.
 
     Args:
-        path: of the file.
-        names: of the elements.
-        read: returns the languages of an element, and the texts in these of its segments.
-        languages: of source and target.
+        path: path of the file.
+        names: names of the elements.
+        read: returns the languages of an element, and the text of each segment in each language.
+        languages: source and target.
     """
-    seen: Counter[str] = Counter()
-    is_ours = False
+    other_codes: Counter[str] = Counter()
+    has_pair = False
     pick = lru_cache(MAX_CODES)(lambda codes: pick_pair(codes, languages))
-    for element, around in iterate_elements(path, names):
-        codes, segments = read(element, around)
+    for element, ancestors in iterate_elements(path, names):
+        codes, segments = read(element, ancestors)
         pair = pick(codes)
-        if pair is None and len(seen) < MAX_CODES:
-            seen.update(code for code in codes if code)
-        is_ours = is_ours or pair is not None
+        if pair is None and len(other_codes) < MAX_CODES:
+            other_codes.update(code for code in codes if code)
+        has_pair = has_pair or pair is not None
         for texts in segments:
             yield ("", "") if pair is None else (texts[pair[0]], texts[pair[1]])
-    if not is_ours:
-        raise refuse_languages(path, seen, languages)
+    if not has_pair:
+        raise refuse_languages(path, other_codes, languages)
 
 
 def read_xliff(path: Path, languages: Languages) -> PairedUnits:
-    """Read the segments of XLIFF 1.2 or 2.x, in whichever direction it was translated.
+    """Return the segments of XLIFF 1.2 or 2.x in either direction.
 
-    A segment that is not translated yet, or is in other languages, is empty.
+    Segments without a translation, or in other languages, are empty.
 
     Raises:
-        CorpusError: at its end, if no segment has both languages.
+        CorpusError: after the last segment, if no segment has both languages.
     """
 
-    def read(unit: Element, around: Sequence[Element]) -> tuple[Codes, list[Sequence[str]]]:
-        return _find_codes(around, languages), [*_find_sides(unit)]
+    def read(unit: Element, ancestors: Sequence[Element]) -> tuple[Codes, list[Sequence[str]]]:
+        return _find_codes(ancestors, languages), [*_find_sides(unit)]
 
     units = _read_units(path, ["trans-unit", "segment"], read, languages)
     return PairedUnits(units, RowPlace("segment"))
 
 
-def _find_codes(around: Sequence[Element], languages: Languages) -> tuple[str, str]:
-    """Return the languages of source and target; a missing one is the other of ours."""
+def _find_codes(ancestors: Sequence[Element], languages: Languages) -> tuple[str, str]:
+    """Return the codes of source and target; a missing target is the other requested language."""
     source = target = ""
-    for above in reversed(around):
-        source = source or above.get("source-language") or above.get("srcLang") or ""
-        target = target or above.get("target-language") or above.get("trgLang") or ""
+    for element in reversed(ancestors):
+        source = source or element.get("source-language") or element.get("srcLang") or ""
+        target = target or element.get("target-language") or element.get("trgLang") or ""
     if not target and source:
-        ours = pick_code(languages.codes, source)
-        target = "" if ours is None else languages.codes[1 - ours]
+        side = pick_code(languages.codes, source)
+        target = "" if side is None else languages.codes[1 - side]
     return source, target
 
 
 def _find_sides(unit: Element) -> list[tuple[str, str]]:
     """Return source and target of each segment of a unit.
 
-    A machine translation that nobody changed or approved is none.
+    The target is empty if it is an unchanged machine translation without approval.
     """
     source, target = unit.find("{*}source"), unit.find("{*}target")
     machine = unit.find("{*}alt-trans[@origin='nmt']/{*}target")
@@ -202,9 +202,9 @@ def _find_sides(unit: Element) -> list[tuple[str, str]]:
     state = None if target is None else target.get("state") or unit.get("state")
     if target is None or is_unread or state in UNTRANSLATED:
         return [(join_text(source, XLIFF_TEXT), "")]
-    cut = unit.find("{*}seg-source")
-    if cut is not None:
-        sources, targets = _find_marked(cut), _find_marked(target)
+    segmented = unit.find("{*}seg-source")
+    if segmented is not None:
+        sources, targets = _find_marked(segmented), _find_marked(target)
         if sources and targets.keys() <= sources.keys():
             return [(text, targets.get(name, "")) for name, text in sources.items()]
     return [(join_text(source, XLIFF_TEXT), text)]
@@ -216,12 +216,12 @@ def _find_marked(side: Element) -> dict[str, str]:
 
 
 def read_po(path: Path, languages: Languages) -> PairedUnits:
-    """Read the messages of GNU gettext, in whichever direction they were translated.
+    """Return the messages of a GNU gettext file in either direction.
 
-    The translation of a fuzzy message is empty; one with a plural counts twice.
+    The translation of a fuzzy message is empty; a message with a plural is two units.
 
     Raises:
-        CorpusError: if it is too large, damaged, or translates into another language.
+        CorpusError: if the file is too large, damaged, or has translations into another language.
     """
     return PairedUnits(_read_messages(path, languages), RowPlace("message"))
 
@@ -230,7 +230,7 @@ def _read_messages(path: Path, languages: Languages) -> Iterator[tuple[str, str]
     with explain_damage(path), open_raw(path) as file:
         content = file.read(MAX_PO_BYTES + 1)
     if len(content) > MAX_PO_BYTES:
-        raise CorpusError(f"{path} is larger than {MAX_PO_BYTES:,} bytes; cut it by msggrep")
+        raise CorpusError(f"{path} is larger than {MAX_PO_BYTES:,} bytes; split it with msggrep")
     messages = parse_po(content, path, CorpusError).messages
     code = ""
     for message in messages:
@@ -250,32 +250,32 @@ def _read_messages(path: Path, languages: Languages) -> Iterator[tuple[str, str]
 
 
 TOO_LONG = "x" * (MAX_LINE_BYTES + 1)
-"""Replaces a line that is too long; the reader reports it later."""
+"""Replaces a line that is too long, so that it is reported with its pair."""
 
 MISSING = b"\n"
-"""Replaces the lines of a file that has ended."""
+"""Marks the missing lines of the shorter file."""
 
 
 def read_moses(path: Path, languages: Languages) -> PairedUnits:
-    """Read the two files NAME.xx-yy.xx and NAME.xx-yy.yy of an archive; others are left.
+    """Return the lines of two files in an archive, NAME.xx-yy.xx and NAME.xx-yy.yy.
 
     Raises:
-        CorpusError: if it has not one file for each language, or they differ in their lines.
+        CorpusError: if there is not one file per language, or their numbers of lines differ.
     """
     names = list_members(path)
     endings = [PurePosixPath(name).suffix.removeprefix(".") for name in names]
     pair = pick_pair(endings, languages)
     if pair is None:
         raise CorpusError(
-            f"{path} holds no files for {' and '.join(languages.codes)}, whose names would end in "
-            f".{' and .'.join(languages.codes)}; it holds {', '.join(names[:10]) or 'no file'}"
+            f"{path} must contain files whose names end in .{' and .'.join(languages.codes)}; it "
+            f"contains {', '.join(names[:10]) or 'no file'}"
         )
     for side, code in zip(pair, languages.codes, strict=True):
-        alike = [name for name, end in zip(names, endings, strict=True) if end == endings[side]]
-        if len(alike) > 1:
+        matches = [name for name, end in zip(names, endings, strict=True) if end == endings[side]]
+        if len(matches) > 1:
             raise CorpusError(
-                f"{path} holds {' and '.join(alike[:10])}, needs one file for {code}; "
-                f"take the others out"
+                f"{path} contains {' and '.join(matches[:10])}; it must contain one file for "
+                f"{code}: remove the others"
             )
     return PairedUnits(
         _read_lines(path, [names[side] for side in pair]),
@@ -302,6 +302,6 @@ def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _decode(line: bytes, number: int) -> str:
-    """Return a line without what is taken off any: the CR of CRLF, and a byte order mark."""
+    """Return a decoded line without the CR of CRLF and without a byte order mark."""
     text = line.removesuffix(b"\r").decode(errors="surrogateescape")
     return text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text

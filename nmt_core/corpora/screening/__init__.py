@@ -1,1 +1,1 @@
-"""Screening of parallel text: signals of a pair, thresholds that are learnt, and findings."""
+"""Screening of parallel text: signals of pairs, learnt thresholds, and findings."""

@@ -1,4 +1,4 @@
-"""Find sides that are shifted by some lines, or unrelated, by a table of word pairs."""
+"""Find shifted or unrelated sides by a table of word pairs."""
 
 from collections.abc import Sequence
 
@@ -10,22 +10,22 @@ from nmt_core.corpora.screening.languages import Array
 from nmt_core.corpora.screening.word_pairs import WordPairs
 
 OFFSETS = (-1, 1, -2, 2, -3, 3)
-"""Lines by which the target may be late; negative if the source is."""
+"""Shifts to test, in lines; positive if the target is late."""
 
 BLOCK = 200
 """Number of neighbouring pairs that are judged together."""
 
 LEARNING_PAIRS = 5000
-"""Number of pairs, the first of the sample, that word pairs are learnt from."""
+"""Number of pairs to learn word pairs from, from the beginning of the sample."""
 
 RELATED = 0.4
-"""Minimum average gain of a word in sound text, in nats; 0.0 or less in shifted text."""
+"""Minimum average gain of a word in correct text, in nats; shifted text has 0.0 or less."""
 
 SOUND = 0.2
-"""Share of related blocks that suffices to learn word pairs."""
+"""Minimum share of related blocks to learn word pairs."""
 
 MAJORITY = 0.5
-"""Share of unrelated blocks from which the whole text is unrelated."""
+"""Share of unrelated blocks above which the whole text is unrelated."""
 
 
 def find_misalignment(
@@ -34,7 +34,7 @@ def find_misalignment(
     """Find sides that are shifted or unrelated.
 
     Args:
-        pairs: runs of neighbours.
+        pairs: runs of neighbouring pairs.
         lines: the line of each pair in its file.
 
     Returns:
@@ -49,8 +49,8 @@ def find_misalignment(
     doubtful = np.flatnonzero(aligned < RELATED).tolist()
     if not doubtful:
         return None
-    taught = len(doubtful) <= (1 - SOUND) * blocks  # otherwise, wrong pairs teach nothing
-    models = [words if taught else _learn(pairs, offset) for offset in OFFSETS]
+    is_learnt = len(doubtful) <= (1 - SOUND) * blocks  # nothing can be learnt from wrong pairs
+    models = [words if is_learnt else _learn(pairs, offset) for offset in OFFSETS]
     shifted = np.stack(
         [
             _score(model, pairs, offset, doubtful)
@@ -64,16 +64,16 @@ def find_misalignment(
         row = _find_change(models[best], pairs, OFFSETS[best], rows[0])
         sentence = _describe_shift(OFFSETS[best], lines[row], len(rows), blocks)
         return "shifted", sentence, rows
-    # characters that occur in many words, as in Japanese, explain little, but more in pairs
+    # frequent characters, as in Japanese, explain little, but more in aligned pairs
     limits = np.minimum(RELATED / 4, np.median(shifted, axis=0) + RELATED / 2)
     unrelated = [doubtful[n] for n in np.flatnonzero(aligned[doubtful] < limits)]
     if len(unrelated) <= MAJORITY * blocks:
         return None
     sentence = (
-        f"the sides are unrelated in {len(unrelated)} of {blocks} parts; give two files of which "
+        f"the sides are unrelated in {len(unrelated)} of {blocks} parts; use two files of which "
         f"line N of one translates line N of the other"
         if words
-        else "hardly any word occurs in several pairs, so the sides cannot be compared; give other "
+        else "hardly any word occurs in several pairs, so the sides cannot be compared; use other "
         "text"
     )
     return "unrelated", sentence, [BLOCK * block for block in unrelated]
@@ -82,7 +82,7 @@ def find_misalignment(
 def _find_change(
     words: WordPairs | None, pairs: Sequence[tuple[str, ...]], offset: int, row: int
 ) -> int:
-    """Return the likeliest first shifted pair, at most a block before ``row``."""
+    """Return the index of the most likely first shifted pair, at most a block before ``row``."""
     begin, end = max(row - BLOCK, 0), row + BLOCK
     aligned, shifted = (
         np.array([_explain(words, pair) for pair in _shift(pairs, late)[begin:end]])
@@ -105,7 +105,7 @@ def _describe_shift(offset: int, line: int, shifted: int, blocks: int) -> str:
 
 
 def _shift(pairs: Sequence[tuple[str, ...]], offset: int) -> list[tuple[str, str]]:
-    """Return each source with the target ``offset`` lines later; empty lines at the ends."""
+    """Return each source with the target ``offset`` lines later; "" beyond the ends."""
     return [
         (pair[0], pairs[row + offset][1] if 0 <= row + offset < len(pairs) else "")
         for row, pair in enumerate(pairs)
@@ -125,7 +125,7 @@ def _score(
     offset: int,
     blocks: Sequence[int],
 ) -> Array:
-    """Return the mean gain of a word in each block, of the side that is explained worse."""
+    """Return the mean gain of a word in each block, on the side with the lower gain."""
     if words is None:
         return np.zeros(len(blocks))
     shifted = _shift(pairs, offset)

@@ -1,7 +1,7 @@
-"""The language of many lines at once, by py3langid's classifier of byte n-grams.
+"""Identify the languages of many lines at once by py3langid's classifier of byte n-grams.
 
-py3langid reads a line byte by byte in Python, 0.8 milliseconds for one of EuroParl. Its automaton
-and its table are arrays, so that a batch of lines takes a tenth of that.
+py3langid reads a line byte by byte in Python, which takes 0.8 milliseconds for a line of EuroParl.
+Its automaton and its table are arrays, so that a batch takes a tenth of this time.
 """
 
 import unicodedata
@@ -20,13 +20,13 @@ Scores = NDArray[np.float32]
 Array = NDArray[np.float64]
 
 MAX_CHARACTERS = 150
-"""Number of characters of a line that are read; more do not help."""
+"""Number of characters of a line that are read; more characters do not help."""
 
 LINES_AT_ONCE = 1000
-"""Size of a batch; larger ones take memory and save no time."""
+"""Size of a batch; larger batches need more memory and save no time."""
 
 MIN_LETTERS = 16
-"""Lines of fewer letters are not judged."""
+"""Lines with fewer letters are not judged."""
 
 
 class LanguageScorer:
@@ -42,10 +42,9 @@ class LanguageScorer:
         self._outputs = np.array(model.tk_output, np.int64)
 
     def score(self, lines: Sequence[str]) -> Scores:
-        """Return the log-likelihood of each line over the square root of its bytes.
+        """Return log-likelihoods over the square root of a line's bytes, (lines, languages).
 
-        Returns:
-            (lines, languages); all 0 for a line that is too short.
+        They are 0 for a line that is too short.
         """
         if len(lines) > LINES_AT_ONCE:
             starts = range(0, len(lines), LINES_AT_ONCE)
@@ -61,22 +60,22 @@ class LanguageScorer:
         return sums / np.sqrt(np.maximum(lengths, 1)).astype(np.float32)[:, None]
 
     def measure_doubt(self, lines: Sequence[str], language: str) -> Array:
-        """Return the advantage of the likeliest other language over the expected one.
+        """Return the advantage of the most likely other language over the expected one, (lines,).
 
-        Minus infinity for lines that are too short and for unknown languages. Regions are ignored.
+        It is minus infinity for short lines and for unknown languages. Regions are ignored.
         """
         base = find_base(language)
         if base not in self.codes:
             return np.full(len(lines), -np.inf)
         scores = self.score(lines)
         expected = np.array([code == base for code in self.codes])
-        own = scores[:, expected].max(axis=1)
+        expected_scores = scores[:, expected].max(axis=1)
         others = np.where(expected, -np.inf, scores)
-        doubt = np.where(scores.any(axis=1), others.max(axis=1) - own, -np.inf)
+        doubt = np.where(scores.any(axis=1), others.max(axis=1) - expected_scores, -np.inf)
         return doubt.astype(np.float64)
 
     def count_languages(self, lines: Sequence[str]) -> Counter[str]:
-        """Count the likeliest languages of lines; "" for lines that are too short."""
+        """Return how many lines have each most likely language; "" for lines that are too short."""
         scores = self.score(lines)
         likeliest = np.where(scores.any(axis=1), scores.argmax(axis=1), -1)
         return Counter(self.codes[n] if n >= 0 else "" for n in likeliest.tolist())
@@ -84,21 +83,21 @@ class LanguageScorer:
     def _find_features(
         self, texts: Sequence[bytes], lengths: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Run the automaton on all lines; return lines, features and their counts, in order."""
+        """Run the automaton on all lines; return line, feature and count of each occurrence."""
         order = np.argsort(-lengths, kind="stable")
         longest = int(lengths.max(initial=0))
         padded = b"".join(texts[row].ljust(longest, b"\0") for row in order)
         letters = np.frombuffer(padded, np.uint8).reshape(len(texts), longest).T
         states = np.zeros(len(texts), np.int64)
-        active = np.searchsorted(-lengths[order], -np.arange(longest))  # lines longer than a place
+        active = np.searchsorted(-lengths[order], -np.arange(longest))  # longer lines
         outputs = np.full((longest, len(texts)), -1, np.int64)
-        for place, lines in enumerate(active.tolist()):
-            moved = self._moves[self._rows[states[:lines]] + letters[place, :lines]]
-            states[:lines] = moved
-            outputs[place, :lines] = self._outputs[moved]
-        places, columns = np.nonzero(outputs >= 0)
+        for position, lines in enumerate(active.tolist()):
+            next_states = self._moves[self._rows[states[:lines]] + letters[position, :lines]]
+            states[:lines] = next_states
+            outputs[position, :lines] = self._outputs[next_states]
+        positions, columns = np.nonzero(outputs >= 0)
         size = len(self._table)
-        keys = order[columns] * size + outputs[places, columns]
+        keys = order[columns] * size + outputs[positions, columns]
         keys, counts = np.unique(keys, return_counts=True)
         return keys // size, keys % size, counts
 
@@ -110,7 +109,7 @@ def load_scorer() -> LanguageScorer:
 
 
 def find_base(language: str) -> str:
-    """Return a language code without region or script, as the classifier knows it."""
+    """Return a language code without region or script, as the classifier uses it."""
     return language.partition("-")[0]
 
 
@@ -120,15 +119,15 @@ def _load_classifier() -> Any:
     except ImportError:
         command = format_install_command("py3langid")
         raise CorpusError(
-            f"the language of a line is unknown without py3langid; run: {command}"
+            f"languages cannot be identified without py3langid; run: {command}"
         ) from None
     return LanguageIdentifier.from_model_file(MODEL_FILE)
 
 
 def _prepare(line: str) -> bytes:
-    """Return a line as py3langid reads it; empty if it has too few letters.
+    """Return a line as input of py3langid; empty if it has too few letters.
 
-    A letter of a script from CJK on counts as three.
+    A CJK character counts as three letters.
     """
     line = line.strip()[:MAX_CHARACTERS]
     weight = 1 if line[:1] < "\u2e80" else 3

@@ -1,7 +1,7 @@
-"""A screen: filters of pairs by signals learnt from a corpus, which jobs load from a folder.
+"""Screens: filters of pairs by signals that are learnt from a corpus.
 
 Each signal is a number that grows with the defect. Most thresholds are settings, whose defaults
-drop what is wrong in any text; the threshold of alignment is learnt from mismatched lines.
+drop pairs that are wrong in any text; the threshold of alignment is learnt from mismatched pairs.
 """
 
 import math
@@ -28,16 +28,16 @@ MIN_PAIRS = 1000
 """Minimum size of a sample; the aligner cannot learn from fewer pairs."""
 
 PAIRS_AT_ONCE = 1000
-"""Size of a batch of pairs to judge; larger ones take memory and save no time."""
+"""Size of a batch of pairs; larger batches need more memory and save no time."""
 
 ADDED_LETTERS = 10
-"""Number of letters that smooth the ratio of lengths of short lines."""
+"""Number of letters that are added to smooth the length ratio of short lines."""
 
 ADDED_WORDS = 6
-"""Number of words of usual gain that smooth the gain of a short line."""
+"""Number of words of median gain that are added to smooth the gain of a short line."""
 
 GAIN_PAIRS = 3000
-"""Number of pairs whose median gain is the usual one."""
+"""Number of pairs for computing median gains and the alignment threshold."""
 
 _HAS_LITERAL = re.compile(r"[0-9@{}<%]|://|www\.")
 """Cheap pre-filter: lines without a match contain no literal."""
@@ -53,14 +53,14 @@ class Screen:
     """Codes of source and target."""
     words: WordPairs
     gains: tuple[float, float]
-    """Usual gain of a word of the source and of the target, in nats."""
+    """Median gain of a word of the source and of the target, in nats."""
     ratio: float
-    """Usual letters of the target for each of the source."""
+    """Median ratio of target letters to source letters."""
     thresholds: Mapping[FilterName, float]
-    """Pairs above are dropped; infinite for a filter that is off."""
+    """Thresholds above which a pair is dropped; infinite for a filter that is off."""
 
     def measure(self, pairs: Sequence[Pair]) -> dict[FilterName, Array]:
-        """Return the signals of pairs, each independent of its neighbours."""
+        """Return the signals of pairs by filter; a pair's signals do not depend on other pairs."""
         scorer = load_scorer()
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
         measured: dict[FilterName, Array] = {
@@ -75,8 +75,9 @@ class Screen:
     def judge(self, pairs: Sequence[Pair]) -> list[FilterName | None]:
         """Return the first filter that drops each pair, or None."""
         measured = self.measure(pairs)
-        always = np.ones(len(pairs), np.bool_)
-        dropped = np.stack([*(measured[name] > self.thresholds[name] for name in FILTERS), always])
+        no_filter = np.ones(len(pairs), np.bool_)
+        filters = (measured[name] > self.thresholds[name] for name in FILTERS)
+        dropped = np.stack([*filters, no_filter])
         return [(*FILTERS, None)[first] for first in dropped.argmax(axis=0).tolist()]
 
     def measure_length(self, pair: Pair) -> float:
@@ -85,15 +86,14 @@ class Screen:
         return abs(math.log((target + ADDED_LETTERS) / (self.ratio * source + ADDED_LETTERS)))
 
     def measure_alignment(self, pair: Pair) -> float:
-        """Return the negative gain of a word, on the side that is explained worse."""
-        explained = zip(self.words.explain(*pair), self.gains, strict=True)
+        """Return the negative mean gain of a word, on the side with the lower gain."""
+        gains = zip(self.words.explain(*pair), self.gains, strict=True)
         return -min(
-            (nats + usual * ADDED_WORDS) / (words + ADDED_WORDS)
-            for (nats, words), usual in explained
+            (nats + median * ADDED_WORDS) / (words + ADDED_WORDS) for (nats, words), median in gains
         )
 
     def save(self, folder: Path) -> None:
-        """Write ``screen.npz`` into a folder that appears whole."""
+        """Write ``screen.npz`` into a folder atomically."""
         with files.whole_folder(folder) as part:
             np.savez_compressed(
                 part / "screen.npz",
@@ -108,7 +108,7 @@ class Screen:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Load a screen."""
+        """Return the screen of a folder; raise a CorpusError if it is not valid."""
         try:
             with np.load(folder / "screen.npz", allow_pickle=False) as stored:
                 arrays = {name: stored[name] for name in stored.files}
@@ -127,7 +127,7 @@ class Screen:
 
 
 def measure_repetition(pair: Pair) -> float:
-    """Return 1 if one side alone repeats words in a row, and 0 otherwise."""
+    """Return 1 if only one side repeats words in a row, and 0 otherwise."""
     source, target = (bool(find_loop(line.casefold().split())) for line in pair)
     return float(source != target)
 
@@ -135,7 +135,7 @@ def measure_repetition(pair: Pair) -> float:
 def count_differing_literals(pairs: Sequence[Pair], languages: tuple[str, str]) -> Array:
     """Return the number of literals of each pair without a counterpart on the other side.
 
-    Plus one if the target has digits: a number is then changed rather than omitted.
+    If there are any and the target has digits, 1 is added: a number is changed, not omitted.
     """
     differing = np.zeros(len(pairs))
     for row, (source, target) in enumerate(pairs):
@@ -148,10 +148,10 @@ def count_differing_literals(pairs: Sequence[Pair], languages: tuple[str, str]) 
 def learn_screen(
     sample: Sequence[Pair], languages: tuple[str, str], config: ScreenConfig
 ) -> Screen:
-    """Learn which words translate each other from the pairs of a sample in both languages.
+    """Learn a screen from the pairs of a sample that are in the right languages.
 
     Args:
-        sample: pairs drawn evenly from the whole corpus, wrong ones included.
+        sample: pairs drawn evenly from the whole corpus, including wrong ones.
         languages: codes of source and target.
         config: thresholds.
 
@@ -160,8 +160,8 @@ def learn_screen(
     """
     if len(sample) < MIN_PAIRS:
         raise CorpusError(
-            f"a screen needs {MIN_PAIRS:,} pairs or more, got {len(sample):,}; give more text or "
-            f"omit the screen"
+            f"a screen requires at least {MIN_PAIRS:,} pairs, got {len(sample):,}; use more text "
+            f"or omit the screen"
         )
     scorer = load_scorer()
     doubts = (
@@ -174,10 +174,10 @@ def learn_screen(
         if doubt <= PLAINLY_WRONG["language"]
     ]
     words = WordPairs.learn(sound)
-    explained = [words.explain(*pair) for pair in sound[:GAIN_PAIRS]]
+    gains = [words.explain(*pair) for pair in sound[:GAIN_PAIRS]]
     source_gain, target_gain = (
         float(np.median([nats / max(count, 1) for nats, count in side]))
-        for side in zip(*explained, strict=True)
+        for side in zip(*gains, strict=True)
     )
     letters = ([count_letters(side.strip()) for side in pair] for pair in sound)
     ratio = float(np.median([target / max(source, 1) for source, target in letters]))
@@ -189,8 +189,8 @@ def learn_screen(
     if config.alignment != "off":
         half = len(sound) // 2
         mismatched = [
-            Pair(one.source, other.target)
-            for one, other in zip(sound, sound[half:] + sound[:half], strict=True)
+            Pair(pair.source, other.target)
+            for pair, other in zip(sound, sound[half:] + sound[:half], strict=True)
         ]
         signals = [*map(screen.measure_alignment, mismatched[:GAIN_PAIRS])]
         thresholds["alignment"] = float(np.quantile(signals, 1 - config.alignment))

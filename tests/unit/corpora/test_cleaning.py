@@ -286,9 +286,9 @@ def test_translation_is_as_long_in_any_script(line):
     [
         ([b""], (), ["for train ", "empty"]),
         ([b"\n \n\n"], UNUSABLE, ["for train ", "empty_side 3"]),
-        ([b"a\n"], (), ["test at 10 in 10,000", "raise split.test_per_10000"]),
+        ([b"a\n"], (), ["test is empty", "raise split.test_per_10000"]),
         ([b"ja\r" * 50_000], UNUSABLE, ["for train ", "line_too_long 1"]),
-        ([b"a\n", b"b\n"], (), ["into validation at 10 in", "raise split.validation_per_10000"]),
+        ([b"a\n", b"b\n"], (), ["validation is empty", "raise split.validation_per_10000"]),
         ([b"a\n", b"b\n", b"\n"], UNUSABLE, ["for validation ", "empty_side 1"]),
         ([b"a\n", b"\n", b"c\n"], UNUSABLE, ["for test ", "empty_side 1"]),
     ],

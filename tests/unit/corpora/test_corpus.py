@@ -81,7 +81,7 @@ def test_written_pairs_are_read(tmp_path_factory, pairs):
 
 
 def test_line_ends_are_never_written(tmp_path):
-    with pytest.raises(ValueError, match="pair 1 contains a line end"):
+    with pytest.raises(ValueError, match="pair 1 contains a newline"):
         write_pairs([Pair("a\nb", "c")], tmp_path / "a.de", tmp_path / "a.en")
     assert not list(tmp_path.iterdir())
 
@@ -184,8 +184,8 @@ def test_lines_are_split_at_line_feeds_alone(tmp_path_factory, lines, limit):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"ja\tyes\nzwei\n", "a.tsv line 2 has 1 columns, needs 2"),
-        (b"ja\tyes\nzwei\ttwo\t0.9\n", "a.tsv line 2 has 3 columns, needs 2"),
+        (b"ja\tyes\nzwei\n", "a.tsv line 2 has 1 columns instead of 2"),
+        (b"ja\tyes\nzwei\ttwo\t0.9\n", "a.tsv line 2 has 3 columns instead of 2"),
         (b"ja\t\n", "the target of a.tsv line 1 is empty;"),
     ],
 )
@@ -210,15 +210,15 @@ def test_compressed_and_missing_files(tmp_path):
 @pytest.mark.parametrize(
     ("kind", "values", "expected"),
     [
-        (TextFiles, {"source": "a.de"}, "target is missing; a.de is of no known format"),
-        (TextFiles, {"source": "a.tsv", "target": "b"}, "a.tsv holds both sides"),
-        (TextFiles, {"source": "a.de", "target": "b.tmx.zst"}, "b.tmx.zst holds both sides"),
+        (TextFiles, {"source": "a.de"}, "target is missing; a.de is not in a format"),
+        (TextFiles, {"source": "a.tsv", "target": "b"}, "a.tsv has both sides"),
+        (TextFiles, {"source": "a.de", "target": "b.tmx.zst"}, "b.tmx.zst has both sides"),
         (TextFiles, {"source": "a.de", "target": "a.de"}, "are the same file, a.de"),
         (TextFiles, {"source": "*.de", "target": "*.de"}, "are the same file, *.de"),
-        (TextFiles, {"source": "*.de", "target": "all.en"}, "*.de and all.en must hold one *"),
-        (TextFiles, {"source": "a.de", "target": "*.en"}, "a.de and *.en must hold one *"),
-        (TextFiles, {"source": "*/*.de", "target": "*/*.en"}, "*/*.de and */*.en must hold one *"),
-        (TextFiles, {"source": "**.tsv"}, "**.tsv must hold one *"),
+        (TextFiles, {"source": "*.de", "target": "all.en"}, "*.de and all.en must contain one *"),
+        (TextFiles, {"source": "a.de", "target": "*.en"}, "a.de and *.en must contain one *"),
+        (TextFiles, {"source": "*/*.de", "target": "*/*.en"}, "*/*.en must contain one *"),
+        (TextFiles, {"source": "**.tsv"}, "**.tsv must contain one *"),
     ],
 )
 def test_unsuitable_paths_are_refused(kind, values, expected):

@@ -271,7 +271,7 @@ LATIN = [("sch\u00f6n", "b")]
         # a quotation that ends in the next row, of which the other side has other signs
         ("a.tsv", 'de\ten\n"A.\t“A.\nB."\tB.”\n'.encode(), r"row 2 \(line 3\)"),
         ("a.zip", encrypt(moses(PAIRS)), "encrypted"),
-        ("a.zip", zipped(README=b"about"), "holds no file"),
+        ("a.zip", zipped(README=b"about"), "contains no file"),
         ("a.zip", moses([("a\0", "b")]), "line 1 contains a NUL"),
         ("a.zip", zipped(**{"a.de": b"a\nb\n", "a.en": b"a\n"}), "1 lines"),
         ("a.zip", zipped(**{"a.de": b"", "b.de": b"", "a.en": b""}), "one file for de"),
@@ -342,7 +342,7 @@ def test_a_header_names_the_columns(read, rows, expected, delimiter):
 def test_a_row_is_named_by_its_number_in_the_file(refusal, read):
     """And dropped with a count where that is asked for."""
     content = b'de,en\n"a\n",b\nc,d,e\nx,sch\xf6n\n'
-    assert refusal("a.csv", content).startswith("a.csv row 3 has 3 columns, needs 2; ")
+    assert refusal("a.csv", content).startswith("a.csv row 3 has 3 columns instead of 2; ")
     told = refusal("a.csv", content, drop=["wrong_columns"])
     assert told.startswith("row 4 of a.csv is not UTF-8 (byte 6 is 0xf6)")
     reading = CorpusReading()

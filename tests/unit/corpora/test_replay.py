@@ -111,7 +111,7 @@ def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, cap
     measured, _ = train_on(tmp_path / "after", going_on({"own": new}), [text])
 
     assert [*measured["corpora"]] == ["own", "replay-more"]
-    assert "old, which the initial model was trained on, is no longer available" in caplog.text
+    assert "old, on which the initial model was trained, is no longer available" in caplog.text
     assert "changed since params.yaml was written" in caplog.text
 
 

@@ -9,8 +9,8 @@ from nmt_core.base import files, seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.corpora.fetch.initial_model import (
-    NEEDED_FILES,
-    OTHER_FILES,
+    OPTIONAL_FILES,
+    REQUIRED_FILES,
     BundleModel,
     ChampionModel,
     copy_initial_model,
@@ -52,7 +52,7 @@ def test_a_bundle_comes_with_its_weights_tokens_and_name(bundle, tmp_path):
     assert (MODEL, 320) == (initial.config, len(initial.target))
     assert origin == {"folder": str(bundle), "bundle_sha256": seal.digest_bundle(bundle)}
     assert origin == files.read_json(folder / "initial_model.json")
-    assert {*NEEDED_FILES, *OTHER_FILES, "initial_model.json"} == {
+    assert {*REQUIRED_FILES, *OPTIONAL_FILES, "initial_model.json"} == {
         path.name for path in folder.iterdir()
     }
     assert given.pins()[str(bundle)] == seal.digest_bundle(bundle)
@@ -68,7 +68,7 @@ def test_another_model_than_the_pinned_one_is_refused(bundle, tmp_path):
     other = export(tmp_path / "other", translator=tiny_translator(seed=2))
     given = params(kind="bundle", folder=str(other), sha256=seal.digest_bundle(bundle))
 
-    with pytest.raises(BundleError, match="another model than params"):
+    with pytest.raises(BundleError, match="differs from params"):
         bring(given, tmp_path)
     assert not (tmp_path / "initial_model").exists()
 
@@ -148,7 +148,7 @@ def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
     assert asked == [("nmt-de-en", digest)]
     assert origin == {"registered": "version 3 of nmt-de-en", "bundle_sha256": digest}
     assert not (tmp_path / "scratch").exists()
-    with pytest.raises(BundleError, match="another model"):  # whatever the registry gives
+    with pytest.raises(BundleError, match="differs from params"):  # whatever the registry gives
         bring(params(kind="champion", sha256="0" * 64), tmp_path)
 
 

@@ -83,7 +83,7 @@ def test_words_name_corpora_and_languages(folder, text, names, languages):
         ("'train.de", "cannot be split"),
         ("trian.de train.en", r"trian\.de, which is neither.*'train\.de'"),
         ("europrl", "europrl, which is neither.*'europarl'"),
-        ("opus:Books", "names no version"),
+        ("opus:Books", "has no version"),
         ("opsu:Books/v1", "unknown prefix; did you mean 'opus'"),
         ("train.de", r"train\.de has no translation"),
         ("train.de train.en more.de", r"more\.de has no translation"),

@@ -151,7 +151,7 @@ def test_rows_follow_the_results(changes, name, text):
     [
         (DEMO, "apache-2.0", "Apache-2.0"),
         ({"kind": "europarl", "licence": ""}, "other", "Europarl v8 from OPUS"),
-        (FILES, "unknown", "who alone knows the licence"),
+        (FILES, "unknown", "Only this person knows the licence"),
     ],
 )
 def test_card_says_whose_the_data_is(corpus, licence, text):
