@@ -286,12 +286,10 @@ class Misled:
 def test_parity_is_measured_greedily_and_as_configured():
     translator = tiny_translator(beam=BeamConfig(beam_size=4, n_best=3, max_length=12))
     misled = Misled(translator.engine)
-    own = [best.text for best in translator.search_best(LINES)]
-    measured = measure_parity(translator, misled, LINES, own)
+    measured = measure_parity(translator, misled, LINES, LINES)
     greedy, configured = misled.asked
 
     assert (measured.sentences, measured.equal_greedy) == (len(LINES), 1.0)
-    assert measured.bleu < measured.bleu_torch == pytest.approx(100)
     assert measured.score_shift == pytest.approx(0.5)  # over those that come out alike
     assert measure_parity(translator, translator.engine, LINES, LINES).score_shift == 0
     assert (greedy.beam_size, greedy.n_best, greedy.stopping) == (1, 1, "fast")
