@@ -1,5 +1,6 @@
-"""Write files and folders atomically, read them, lock them and compute their digests."""
+"""Write files and folders atomically, read, decode and lock them, and compute their digests."""
 
+import codecs
 import errno
 import fcntl
 import hashlib
@@ -13,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from nmt_core.base.errors import NmtError
+from nmt_core.base.errors import CorpusError, NmtError
 
 READABLE = 0o644
 """Mode of written files: readable to all users; some libraries restrict them to the owner."""
@@ -227,3 +228,73 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
+    """Return the CorpusError of a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return CorpusError(f"{path} does not exist; check the name and the folder")
+    return CorpusError(f"{path} cannot be read ({error.strerror}); check its permissions")
+
+
+def require_regular_file(path: Path) -> Path:
+    """Return ``path`` if it is a regular file or does not exist.
+
+    Raises:
+        CorpusError: if the path is a folder, a device or a pipe.
+    """
+    if path.exists() and not path.is_file():
+        raise CorpusError(f"{path} is not a regular file; name the file to read")
+    return path
+
+
+BYTE_ORDER_MARK = "\ufeff"
+"""Byte order mark that editors on Windows write before a text."""
+
+UTF16_ADVICE = "looks like UTF-16, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
+
+
+def decode_utf8(
+    data: bytes,
+    name: object,
+    *,
+    line: int = 1,
+    noun: str = "line",
+    error: type[NmtError] = CorpusError,
+    remedy: str = "convert it to UTF-8, for example with iconv",
+) -> str:
+    """Decode one or more lines as UTF-8.
+
+    Messages contain the source ``name``, such as a path, and the number of the ``line``, counted
+    from the first one; ``noun`` names the numbered unit.
+
+    Raises:
+        NmtError: naming the line and byte that are not UTF-8.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        if line == 1:
+            refuse_utf16(data, name, error=error)
+        before = data[: problem.start]
+        raise error(
+            f"{noun} {line + before.count(10)} of {name} is not UTF-8 "
+            f"(byte {len(before) - before.rfind(10)} is 0x{data[problem.start]:02x}); {remedy}"
+        ) from None
+
+
+def looks_like_utf16(data: bytes) -> bool:
+    """Return whether the first line has a byte order mark of UTF-16, or every second byte is 0."""
+    first = data.partition(b"\n")[0]
+    has_mark = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return has_mark or 2 * first.count(0) >= max(2, len(first) - 1)
+
+
+def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:
+    """Reject data that look like UTF-16.
+
+    Raises:
+        NmtError: with the command that converts the file.
+    """
+    if looks_like_utf16(data):
+        raise error(f"{name} {UTF16_ADVICE}") from None

@@ -1,4 +1,4 @@
-r"""Read the bytes and lines of text files, plain or compressed, and decode them as UTF-8.
+r"""Read the bytes and lines of text files, plain or compressed, and fix wrongly decoded text.
 
 Supports .gz, .bz2, .xz, .zst, and a .zip with one file. Lines are split only at ``\n``, because a
 reader that also splits at U+2028 or U+0085 shifts all later pairs. Lines and unpacked files have
@@ -6,7 +6,6 @@ a maximum size. File names in archives never become paths.
 """
 
 import bz2
-import codecs
 import gzip
 import io
 import lzma
@@ -21,7 +20,8 @@ from typing import IO, Any, BinaryIO
 
 from typing_extensions import Buffer
 
-from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.errors import CorpusError
+from nmt_core.base.files import explain_unreadable_file, require_regular_file
 from nmt_core.base.packages import format_install_command
 
 MAX_LINE_BYTES = 100_000
@@ -81,24 +81,6 @@ def explain_damage(path: Path) -> Iterator[None]:
         raise CorpusError(f"{path} is damaged ({error}); fetch or compress it again") from None
     except OSError as error:
         raise explain_unreadable_file(path, error) from None
-
-
-def explain_unreadable_file(path: Path, error: OSError) -> CorpusError:
-    """Return the CorpusError of a file that cannot be opened or read."""
-    if isinstance(error, FileNotFoundError):
-        return CorpusError(f"{path} does not exist; check the name and the folder")
-    return CorpusError(f"{path} cannot be read ({error.strerror}); check its permissions")
-
-
-def require_regular_file(path: Path) -> Path:
-    """Return ``path`` if it is a regular file or does not exist.
-
-    Raises:
-        CorpusError: if the path is a folder, a device or a pipe.
-    """
-    if path.exists() and not path.is_file():
-        raise CorpusError(f"{path} is not a regular file; name the file to read")
-    return path
 
 
 def is_compressed(path: Path) -> bool:
@@ -217,11 +199,6 @@ class _LimitedReader(io.RawIOBase):
         super().close()
 
 
-BYTE_ORDER_MARK = "\ufeff"
-"""Byte order mark that editors on Windows write before a text."""
-
-UTF16_ADVICE = "looks like UTF-16, not UTF-8; convert it: iconv -f UTF-16 -t UTF-8 OLD > NEW"
-
 _MOJIBAKE = re.compile(
     "[\u00c2-\u00f4][\u0080-\u00bf\u0152-\u0192\u02c6\u02dc\u2013-\u203a\u20ac\u2122]"
 )
@@ -232,52 +209,6 @@ _UNLIKELY = re.compile("[\u0580-\u05cf\u0700-\u08ff\u2500-\U0010ffff]")
 
 _MIN_SIGNS = 3
 """Minimum number of characters beyond ASCII if one of them is unlikely."""
-
-
-def decode_utf8(
-    data: bytes,
-    name: object,
-    *,
-    line: int = 1,
-    noun: str = "line",
-    error: type[NmtError] = CorpusError,
-    remedy: str = "convert it to UTF-8, for example with iconv",
-) -> str:
-    """Decode one or more lines as UTF-8.
-
-    Messages contain the source ``name``, such as a path, and the number of the ``line``, counted
-    from the first one; ``noun`` names the numbered unit.
-
-    Raises:
-        NmtError: naming the line and byte that are not UTF-8.
-    """
-    try:
-        return data.decode()
-    except UnicodeDecodeError as problem:
-        if line == 1:
-            refuse_utf16(data, name, error=error)
-        before = data[: problem.start]
-        raise error(
-            f"{noun} {line + before.count(10)} of {name} is not UTF-8 "
-            f"(byte {len(before) - before.rfind(10)} is 0x{data[problem.start]:02x}); {remedy}"
-        ) from None
-
-
-def looks_like_utf16(data: bytes) -> bool:
-    """Return whether the first line has a byte order mark of UTF-16, or every second byte is 0."""
-    first = data.partition(b"\n")[0]
-    has_mark = first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return has_mark or 2 * first.count(0) >= max(2, len(first) - 1)
-
-
-def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:
-    """Reject data that look like UTF-16.
-
-    Raises:
-        NmtError: with the command that converts the file.
-    """
-    if looks_like_utf16(data):
-        raise error(f"{name} {UTF16_ADVICE}") from None
 
 
 def fix_mojibake(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pkgutil import resolve_name
 from typing import Generic, TypeVar
@@ -11,6 +12,7 @@ from nmt_core.base.errors import ConfigError, suggest
 Entry = TypeVar("Entry")
 
 
+@dataclass(eq=False)
 class Registry(Generic[Entry]):
     """Implementations of one kind, which are imported at their first use.
 
@@ -23,8 +25,9 @@ class Registry(Generic[Entry]):
     implementations or their ``module:name``.
     """
 
-    def __init__(self, noun: str, group: str, builtins: Mapping[str, Entry | str]) -> None:
-        self.noun, self.group, self.builtins = noun, group, builtins
+    noun: str
+    group: str
+    builtins: Mapping[str, Entry | str]
 
     def __iter__(self) -> Iterator[str]:
         """Yield all names, the built-in ones first."""
@@ -46,7 +49,7 @@ class Registry(Generic[Entry]):
             ValueError: if the name is not registered.
         """
         if name not in self:
-            raise ValueError(f"{name!r} is not {self.noun}; {suggest(name, self)}")
+            raise ValueError(self._explain_unknown(name))
         return name
 
     def load(self, name: str) -> Entry:
@@ -55,13 +58,14 @@ class Registry(Generic[Entry]):
         Raises:
             ConfigError: if the name is not registered.
         """
-        try:
-            self.check(name)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
-        target = self.builtins[name] if name in self.builtins else self._entry_points()[name]
+        target = self.builtins.get(name) or self._entry_points().get(name)
+        if target is None:
+            raise ConfigError(self._explain_unknown(name))
         entry: Entry = resolve_name(target) if isinstance(target, str) else target
         return entry
+
+    def _explain_unknown(self, name: str) -> str:
+        return f"{name!r} is not {self.noun}; {suggest(name, self)}"
 
     def _entry_points(self) -> Mapping[str, str]:
         return _read_entry_points(self.group, tuple(sys.path))

@@ -9,7 +9,7 @@ verify`` prints, with a published digest, such as ``bundle_sha256`` in a registr
 """
 
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,6 +27,12 @@ MANIFEST = "manifest.json"
 
 MAX_MANIFEST_BYTES = 10_000_000
 """Maximum size of a manifest; real manifests have a few thousand bytes."""
+
+IRREGULAR_ENTRIES = {
+    stat.S_IFLNK: "is a link (copy the model with cp -rL)",
+    stat.S_IFDIR: "is a folder that was added",
+}
+"""Problems of entries that are not regular files, by their type."""
 
 UNREADABLE_ERRORS: tuple[type[BaseException], ...] = (
     *(ValueError, TypeError, LookupError, AttributeError),  # another structure than we write
@@ -59,36 +65,38 @@ def read_format(folder: Path) -> int | str:
     Raises:
         BundleError: if the manifest is missing or invalid.
     """
-    value = _read_manifest(folder)["format"]
+    value = read_manifest(folder, expected=None)["format"]
     return value if isinstance(value, int | str) else str(value)
 
 
-def read_manifest(folder: Path, *, expected: int | str = FORMAT) -> dict[str, Any]:
-    """Return the exported digest and size of every file, by name.
+def read_manifest(folder: Path, *, expected: int | str | None = FORMAT) -> dict[str, Any]:
+    """Return the ``format`` of a folder, and the digest and size of its ``files``, by name.
 
     Raises:
-        BundleError: if the manifest is missing or invalid, or the format is not ``expected``.
+        BundleError: if the manifest is missing or invalid, or the format is not ``expected``; None
+            accepts any format.
     """
-    manifest = _read_manifest(folder)
-    kind, expected_kind = _name_kind(manifest["format"]), _name_kind(expected)
-    if kind != expected_kind:
-        raise BundleError(f"{folder} contains a {kind}; name the folder of a {expected_kind}")
-    if manifest["format"] != expected:
+    path = _find_manifest(folder)
+    try:
+        manifest = files.read_json(path)
+    except (ValueError, RecursionError):
+        raise _altered(folder) from None
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise _altered(folder)
+    if expected is not None and manifest["format"] != expected:
+        kind, expected_kind = _name_kind(manifest["format"]), _name_kind(expected)
+        if kind != expected_kind:
+            raise BundleError(f"{folder} contains a {kind}; name the folder of a {expected_kind}")
         raise BundleError(
             f"{folder} has format {manifest['format']!r}, but this program reads format "
             f"{expected!r}; export the model again, or install the version of nmt that wrote it"
         )
     sealed = manifest.get("files")
-    if not isinstance(sealed, dict) or not all(map(_is_seal, sealed.values())):
+    if not isinstance(sealed, dict) or not all(
+        isinstance(each, dict) and each.keys() == {"sha256", "bytes"} for each in sealed.values()
+    ):
         raise _altered(folder)
-    return sealed
-
-
-def _is_seal(entry: object) -> bool:
-    """Return whether a value is the digest of a file, in hexadecimal, and its size."""
-    if not isinstance(entry, dict) or entry.keys() != {"sha256", "bytes"}:
-        return False
-    return isinstance(entry["sha256"], str) and type(entry["bytes"]) is int
+    return manifest
 
 
 def _name_kind(model_format: object) -> str:
@@ -113,17 +121,6 @@ def _find_manifest(folder: Path) -> Path:
     return path
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
-    path = _find_manifest(folder)
-    try:
-        manifest = files.read_json(path)
-    except (ValueError, RecursionError):
-        raise _altered(folder) from None
-    if not isinstance(manifest, dict) or "format" not in manifest:
-        raise _altered(folder)
-    return manifest
-
-
 def _altered(folder: Path) -> BundleError:
     return BundleError(f"{folder / MANIFEST} was altered; fetch or export the model again")
 
@@ -140,7 +137,7 @@ def require_replaceable(folder: Path, *, by: str) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     with suppress(BundleError):
-        manifest = _read_manifest(folder)
+        manifest = read_manifest(folder, expected=None)
         present = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if not p.is_dir()}
         if _name_kind(manifest["format"]) == kind and present <= {MANIFEST, *manifest["files"]}:
             return
@@ -169,37 +166,26 @@ def list_contents(folder: Path) -> dict[str, Any]:
     }
 
 
-def _find_irregular(folder: Path, sealed: Mapping[str, Any]) -> dict[str, str]:
-    """Return the problem of each entry of ``folder`` that is not a regular file, by name."""
-    folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
-    problems = {}
-    for path in folder.rglob("*"):
-        name, mode = path.relative_to(folder).as_posix(), path.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            problems[name] = "is a link (copy the model with cp -rL)"
-        elif stat.S_ISDIR(mode) and name not in folders:
-            problems[name] = "is a folder that was added"
-        elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            problems[name] = "is neither a file nor a folder"
-    return problems
-
-
 def verify_bundle(folder: Path, *, expected: int | str = FORMAT) -> None:
     """Check that every file is as it was exported, and that there are no other files.
 
     Raises:
         BundleError: naming every file that is missing, altered or was added.
     """
-    sealed = read_manifest(folder, expected=expected)
+    sealed = read_manifest(folder, expected=expected)["files"]
+    folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
+    problems = {}
     with explain_unreadable(folder):
-        present, problems = list_contents(folder), _find_irregular(folder, sealed)
+        present = list_contents(folder)
+        for path in folder.rglob("*"):
+            name, kind = path.relative_to(folder).as_posix(), stat.S_IFMT(path.lstat().st_mode)
+            if kind != stat.S_IFREG and not (kind == stat.S_IFDIR and name in folders):
+                problems[name] = IRREGULAR_ENTRIES.get(kind, "is neither a file nor a folder")
     for name in sealed.keys() | present.keys():
         if name not in present:
             problems.setdefault(name, "is missing")
-        elif name not in sealed:
-            problems[name] = "was added"
-        elif sealed[name] != present[name]:
-            problems[name] = "was altered"
+        elif sealed.get(name) != present[name]:
+            problems[name] = "was altered" if name in sealed else "was added"
     if listed := [f"{name} {problem}" for name, problem in sorted(problems.items())]:
         raise BundleError(
             f"{folder} differs from the export: {', '.join(listed)}; fetch or export it again"

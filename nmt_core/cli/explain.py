@@ -17,6 +17,7 @@ from nmt_core.cli.lines import (
     format_confidence,
     format_probabilities,
     format_ranks,
+    open_portions,
     write_portions,
 )
 from nmt_core.cli.options import (
@@ -29,7 +30,6 @@ from nmt_core.cli.options import (
     Prefix,
     TagName,
     Threads,
-    open_portions,
     open_translator,
 )
 from nmt_core.text.aligner.aligner import format_links
@@ -102,7 +102,7 @@ def explain(
     size = max(beam_size or translator.config.beam.beam_size, n_best)
     explainer = Explainer(translator, beginning, size, n_best, diversity)
     explainer.search([])  # refuses what is out of range before any line comes
-    if alignments and translator.aligner is None:
+    if alignments and translator.load_aligner() is None:
         raise ConfigError("this model was exported without an aligner; export it again")
     if attention:  # before any work, since both are optional
         from nmt_core.evaluation import pictures  # noqa: F401
@@ -156,8 +156,8 @@ class Explainer:
             self.count += 1
             if own[0].tokens:
                 self.best[self.count] = line, own[0]
-            if self.translator.aligner and self.links:
-                links = self.translator.aligner.align([(line, each.text) for each in own])
+            if self.links and (aligner := self.translator.load_aligner()):
+                links = aligner.align([(line, each.text) for each in own])
                 self.links.writelines(f"{format_links(each)}\n" for each in links)
         return translations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.raw_lines import decode_utf8
+from nmt_core.base.files import decode_utf8
 from nmt_core.documents.review import report_doubts
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.translation import Translation
@@ -76,8 +76,10 @@ def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterato
         yield decode_utf8(line.removesuffix(b"\n"), name, line=number)
 
 
-def await_lines() -> Iterator[list[str]]:
-    """Return the lines of standard input; on a terminal, first ask for them."""
+def open_portions(arguments: list[str] | None) -> Iterable[list[str]]:
+    """Return the lines of the command line, or else those of standard input as they come."""
+    if arguments is not None:
+        return [[decode_argument(line, name="LINE") for line in arguments]]
     source = open_standard_input()
     if source.isatty():
         typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)

@@ -1,13 +1,11 @@
 """Options that commands share, and the translator that they name."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import await_lines, decode_argument
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
@@ -86,13 +84,6 @@ TagName = Annotated[
 ]
 
 
-def open_portions(arguments: list[str] | None) -> Iterable[list[str]]:
-    """Return the lines of the command line, or else those of standard input as they come."""
-    if arguments is None:
-        return await_lines()
-    return [[decode_argument(line, name="LINE") for line in arguments]]
-
-
 def open_translator(
     model: Path,
     device: str,
@@ -105,8 +96,9 @@ def open_translator(
 ) -> Translator:
     """Load an exported model with the options of the command line."""
     try_once(model, engine=engine, device=device, threads=threads)
-    loaded = Translator.load(model, engine=engine, device=device, threads=threads)
-    translator = loaded.choose_tag(tag)
+    translator = Translator.load(model, engine=engine, device=device, threads=threads)
+    if tag is not None:
+        translator = translator.choose_tag(tag)
     if glossary:
         if translator.languages is None:
             raise ConfigError(

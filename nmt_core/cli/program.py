@@ -1,4 +1,4 @@
-"""The commands by name, each imported at its first use, and the messages of errors."""
+"""The program: its commands by name, each imported at its first use, and messages of errors."""
 
 import io
 import os
@@ -6,14 +6,14 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pkgutil import resolve_name
-from typing import Any, NamedTuple, NoReturn
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from nmt_core.base.errors import NmtError
-from nmt_core.base.packages import format_install_command, is_installed
+from nmt_core.base.packages import format_install_command, is_installed, read_version
 from nmt_core.base.registry import Registry
 
 
@@ -28,7 +28,9 @@ class Command(NamedTuple):
 
 BUILT_IN = {
     "translate": Command("nmt_core.cli.translate:translate", "Translate lines."),
-    "translate-file": Command("nmt_core.cli.translate:translate_documents", "Translate documents."),
+    "translate-file": Command(
+        "nmt_core.cli.translate_file:translate_documents", "Translate documents."
+    ),
     "explain": Command("nmt_core.cli.explain:explain", "Show alternatives, attention and scores."),
     "sample": Command("nmt_core.cli.sample:sample_lines", "Sample translations of lines."),
     "evaluate": Command("nmt_core.cli.evaluate:evaluate", "Score models on a test set."),
@@ -69,7 +71,9 @@ class CommandGroup(TyperGroup):
             self.commands = {known: TyperCommand(known) for known in COMMANDS}  # to suggest
             return super().resolve_command(ctx, args)
         ctx.invoked_subcommand = name
-        app = load_command(name)
+        app = COMMANDS.load(name)
+        if isinstance(app, Command):
+            app = resolve_name(app.target)
         if not isinstance(app, typer.Typer):
             function, app = app, typer.Typer(add_completion=False, rich_markup_mode="markdown")
             app.command(name)(function)
@@ -96,12 +100,6 @@ class CommandGroup(TyperGroup):
             what = error.filename or "standard input or output"
             fail(f"{what} failed ({error.strerror}); make room, or give another file")
         return answer
-
-
-def load_command(name: str) -> Callable[..., None] | typer.Typer:
-    """Import the function or application of a command."""
-    command = COMMANDS.load(name)
-    return resolve_name(command.target) if isinstance(command, Command) else command
 
 
 def describe_command(name: str) -> str:
@@ -134,3 +132,23 @@ def fail(message: str) -> NoReturn:
         f"nmt: {message}", style="red", markup=False, emoji=False, highlight=False, soft_wrap=True
     )
     raise typer.Exit(1)
+
+
+app = typer.Typer(
+    cls=CommandGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+@app.callback(invoke_without_command=True)
+def nmt(
+    *, version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False
+) -> None:
+    """Translate with an exported model; learn language models and classifiers of text."""
+    if version:
+        number = read_version()
+        typer.echo(f"nmt {number}" if number else "nmt, not installed")
+        raise typer.Exit

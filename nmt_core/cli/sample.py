@@ -8,7 +8,7 @@ import typer
 
 from nmt_core.base import config
 from nmt_core.base.seal import MANIFEST, verify_bundle
-from nmt_core.cli.lines import decode_argument, format_ranks, write_portions
+from nmt_core.cli.lines import decode_argument, format_ranks, open_portions, write_portions
 from nmt_core.cli.options import (
     Device,
     LineArguments,
@@ -20,7 +20,6 @@ from nmt_core.cli.options import (
     Threads,
     TopK,
     TopP,
-    open_portions,
     open_translator,
 )
 from nmt_core.search.settings import SamplingConfig

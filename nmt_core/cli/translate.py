@@ -1,6 +1,5 @@
-"""``nmt translate`` and ``nmt translate-file``: lines and documents."""
+"""``nmt translate``: lines."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -9,12 +8,11 @@ from typing import Annotated
 
 import typer
 
-from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import (
     format_breaches,
     format_confidence,
-    open_standard_input,
+    open_portions,
     write_portions,
 )
 from nmt_core.cli.options import (
@@ -25,22 +23,10 @@ from nmt_core.cli.options import (
     LineArguments,
     MemoryFile,
     Model,
-    ReviewBelow,
     TagName,
     Threads,
-    open_portions,
     open_translator,
 )
-from nmt_core.documents.formats import (
-    FORMATS,
-    MOST_DOCUMENT_BYTES,
-    TranslatedDocument,
-    refuse_unwritable,
-    translate_data,
-    translate_file,
-)
-from nmt_core.documents.plan import DocumentTranslator
-from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
 from nmt_core.translation.translation import Translation, translate_texts
 from nmt_core.translation.translator import Translator
 
@@ -93,20 +79,15 @@ def translate(
     See also: `nmt translate-file` for documents and running text, `nmt explain` for alternatives,
     scores, attention and alignments, `nmt sample`, `nmt next`.
     """
-    refuse_files(lines or [])
+    if lines:
+        refuse_files(lines)
     portions = open_portions(lines)
     translator = open_translator(
-        model,
-        device,
-        threads,
-        engine=engine,
-        glossary=glossary,
-        memory=memory,
-        tag=tag,
+        model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
     )
     if translator.confidence_model is None and confidence:
         raise ConfigError("this model has no confidence, as its card may explain")
-    translator.search([], beam_size=beam_size)  # refuses a wrong beam before any line comes
+    translator.config.beam.change(beam_size=beam_size)  # refuses a wrong one before any line comes
     search = partial(search_whole if whole_lines else search_by_sentence, translator, beam_size)
     write = partial(format_line, checks=checks, confidence=confidence)
     write_portions(portions, search, write, FLAG_BELOW)
@@ -152,121 +133,3 @@ def refuse_files(lines: Sequence[str]) -> None:
                     f"{line} names a file, which nmt translate-file translates; give a line that "
                     f"ends so by standard input"
                 )
-
-
-def translate_documents(
-    *,
-    documents: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="FILE", help="Documents. \\[default: text from stdin]"),
-    ] = None,
-    model: Model,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"Format: {', '.join(FORMATS.builtins)}. \\[default: by the file's name]",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Translation of one document. \\[letter.en.docx]"),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Such as windows-1252. \\[default: UTF-8]")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a translation that exists.")
-    ] = False,
-    review: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write each segment to this XLIFF.")
-    ] = None,
-    review_below: ReviewBelow = REVIEW_BELOW,
-    beam_size: BeamSize = None,
-    glossary: GlossaryFile = None,
-    memory: MemoryFile = None,
-    tag: TagName = None,
-    engine: EngineName = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-) -> None:
-    """Translate documents.
-
-    letter.docx becomes letter.en.docx. Line ends, lists, tags, links, code and times stay as they
-    are, and so does what is translated already in .po and .xlf. Segments that need review are named
-    on standard error.
-
-    **Examples**
-
-        nmt translate-file letter.docx page.html README.md film.srt
-
-        nmt translate-file < letter.txt > translated.txt
-
-        nmt translate-file --format html < page.html > translated.html
-
-    Correct the file of `--review`, and `nmt corrections import` takes it.
-    """
-    paths = documents or []
-    if kind is not None and kind not in FORMATS:
-        raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
-    if output and len(paths) > 1:
-        raise ConfigError(f"--output names one file, not {len(paths)}; translate one at a time")
-    translator = open_translator(
-        model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
-    )
-    if review:
-        if translator.languages is None:
-            raise ConfigError("--review names languages, and the model does not say its own")
-        refuse_unwritable(review, force=force)
-    opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
-    translated: dict[str, TranslatedDocument] = {}
-    for path in paths:
-        out = output or translator.name_output(path)
-        translated[str(path)] = translate_file(
-            path, out, opened, kind, encoding=encoding, force=force
-        )
-        typer.echo(out, err=True)
-    if not paths:
-        name = "standard input"
-        translated[name] = translate_stream(opened, kind or "text", output, encoding, force=force)
-    for name, document in translated.items():
-        report_document(name, document, review_below)
-    if review and translator.languages:
-        segments = {name: document.segments for name, document in translated.items()}
-        write_review(review, segments, translator.languages.codes, review_below)
-
-
-def translate_stream(
-    translator: DocumentTranslator,
-    kind: str,
-    output: Path | None,
-    encoding: str | None,
-    *,
-    force: bool,
-) -> TranslatedDocument:
-    """Translate standard input as a document, to a file or to standard output."""
-    if output:
-        refuse_unwritable(output, force=force)
-    stream = open_standard_input()
-    if stream.isatty():
-        typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
-    data = stream.read(MOST_DOCUMENT_BYTES + 1)
-    translated = translate_data(data, kind, translator, encoding)
-    if output:
-        with files.whole_file(output) as part:
-            part.write_bytes(translated.data)
-    else:
-        sys.stdout.buffer.write(translated.data)
-        sys.stdout.buffer.flush()
-    return translated
-
-
-def report_document(name: str, document: TranslatedDocument, review_below: float) -> None:
-    """Print how many texts of a document stay as they are or need review, and why."""
-    for reason, count in (+document.untranslated).items():
-        texts = f"{count:,} text{'s' * (count > 1)}"
-        typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)
-    translations = dict(enumerate((translated for _, translated in document.segments), start=1))
-    for report in report_doubts(translations, review_below):
-        typer.echo(f"{name}: {report}", err=True)

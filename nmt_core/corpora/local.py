@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 from typing_extensions import override
 
+from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import explain_damage, read_raw_lines, require_regular_file
+from nmt_core.base.raw_lines import explain_damage, read_raw_lines
 from nmt_core.corpora.corpus import (
     GIVEN,
     Corpus,

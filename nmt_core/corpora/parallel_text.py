@@ -16,19 +16,21 @@ from typing import Literal, NamedTuple
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.files import (
+    UTF16_ADVICE,
+    decode_utf8,
+    looks_like_utf16,
+    refuse_utf16,
+    require_regular_file,
+)
 from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, split_file
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
     MAX_LINE_BYTES,
-    UTF16_ADVICE,
-    decode_utf8,
     explain_damage,
     is_compressed,
-    looks_like_utf16,
     open_raw,
     read_bounded_lines,
-    refuse_utf16,
-    require_regular_file,
 )
 from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
-from nmt_core.base.raw_lines import require_regular_file
+from nmt_core.base.files import require_regular_file
 from nmt_core.corpora.formats.paired_units import (
     NO_FORMAT,
     holds_both_sides,

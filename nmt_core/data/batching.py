@@ -4,7 +4,7 @@ Batches depend only on lengths, seed, epoch and group, so a resumed run reads th
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,27 +139,6 @@ def _shuffle_in_buffer(count: int, size: int, draw: Callable[[int], np.integer])
 
 POOL = 64
 """Batches per pool; the rows of a pool are sorted by length to reduce padding."""
-
-
-def batches_by_length(
-    lengths: Mapping[int, int], *, max_tokens: int, max_rows: int | None = None
-) -> Iterator[list[int]]:
-    """Yield rows in batches of similar length, longest first.
-
-    Args:
-        lengths: number of tokens of each row.
-        max_tokens: maximum tokens of a batch, with padding; a longer row is a batch of its own.
-        max_rows: maximum rows of a batch.
-    """
-    batch: list[int] = []
-    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
-        is_full = max_rows is not None and len(batch) >= max_rows
-        if batch and (is_full or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def shuffle_by_length(

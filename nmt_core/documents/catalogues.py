@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.document import Document, Untranslated
 from nmt_core.documents.messages import (
     BRACES,

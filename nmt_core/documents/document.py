@@ -7,10 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import chain
+from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.segments import (
     Item,
     Part,
@@ -132,6 +133,11 @@ class Document(Generic[Result]):
 def make_document(parts: Iterable[Part], untranslated: Untranslated | None = None) -> Document[str]:
     """Return a document of text from its parts, and the count of its texts that stay."""
     return Document({"": parts}, lambda texts: texts[""], untranslated)
+
+
+def name_translation(path: Path, target: str) -> Path:
+    """Name the translation of a file into a language: ``letter.en.docx`` for ``letter.docx``."""
+    return path.with_name(f"{path.stem}.{target}{path.suffix}")
 
 
 class Encoded(NamedTuple):

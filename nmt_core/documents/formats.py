@@ -128,11 +128,6 @@ MOST_DOCUMENT_BYTES = 2**25
 """Maximum bytes of a document; a longer one must be cut into parts."""
 
 
-def name_translation(path: Path, target: str) -> Path:
-    """Name the translation of a file into a language: ``letter.en.docx`` for ``letter.docx``."""
-    return path.with_name(f"{path.stem}.{target}{path.suffix}")
-
-
 class TranslatedDocument(NamedTuple):
     """A document, translated."""
 

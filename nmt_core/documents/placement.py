@@ -9,22 +9,16 @@ from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
-from nmt_core.documents.segments import BREAK, InlineTag, Item, Passage, Role
-from nmt_core.text.sentences import space_sentences
+from nmt_core.documents.segments import InlineTag, Item, Passage, Role
 from nmt_core.text.words import (
     UNALIGNED,
-    WORD,
     Span,
     Translated,
     align_words,
     carry_cuts,
     find_words,
 )
-
-Sentence = tuple[Span, Translated]
-"""The span of a sentence in a passage, and its translation."""
 
 
 @dataclass
@@ -83,73 +77,21 @@ class _Words:
         return self.sentences[max(after - 1, 0)]
 
 
-def place_tags(passage: Passage, sentences: Sequence[Sentence]) -> tuple[Item, ...]:
+def place_tags(
+    passage: Passage,
+    target: str,
+    sentences: Sequence[tuple[Span, Span]],
+    translations: Sequence[Translated],
+) -> tuple[Item, ...]:
     """Return the items of a passage's translation: the translated text and every tag.
 
-    Args:
-        passage: in the language it was written in.
-        sentences: in order; the text between them is kept.
+    ``sentences`` are the spans of each sentence in the passage and in its translation, ``target``.
     """
-    text, target, previous, last = passage.text, "", "", 0
-    spans: list[tuple[Span, Span]] = []
-    is_same = True
-    for span, translated in sentences:
-        source = text[slice(*span)]
-        translation = _read_translation(source, translated, breaks=passage.breaks)
-        is_same = is_same and translation == source
-        target += space_sentences(text, Span(last, span.start), previous)
-        spans.append((span, Span(len(target), len(target) + len(translation))))
-        target += translation
-        previous, last = translation, span.end
-    if is_same:
-        return passage.items
-    target += text[last:]
-    if len(passage.items) == 1:  # no tags
-        return (target,)
     root, cuts = _parse(passage)
     root.place = Span(0, len(target))
-    translations = [translated for _, translated in sentences]
-    words = _Words(text, target, spans, translations, sorted(cuts))
+    words = _Words(passage.text, target, sentences, translations, sorted(cuts))
     _place(root, words, Span(0, len(words.target)))
     return tuple([item for item in _write(root, target, root.place) if item != ""])
-
-
-def flatten(text: str) -> str:
-    """Return a text as one line for the model, without white space at its ends."""
-    return " ".join(text.split())
-
-
-def _read_translation(source: str, translated: Translated, *, breaks: bool) -> str:
-    """Return the translation of a sentence with its line ends, or the source if it has none."""
-    translation = flatten(translated.text)
-    if translation in ("", flatten(source)):
-        return source
-    if not breaks:
-        return translation
-    places = [offset / len(source) for offset, item in enumerate(source) if item == BREAK]
-    return _wrap(translation, places)
-
-
-def _wrap(text: str, places: Sequence[float]) -> str:
-    """Return a text cut into lines at about the given parts of its length, 0 to 1."""
-    gaps = [offset for offset, character in enumerate(text) if character == " "]
-    is_solid = not gaps
-    if is_solid:  # the language is written without spaces, or there is a single word
-        gaps = [match.start() for match in WORD.finditer(text)][1:]
-    chosen: list[int] = []
-    for left, share in zip(range(len(places) - 1, -1, -1), places, strict=True):
-        low = bisect_right(gaps, chosen[-1]) if chosen else 0
-        high = len(gaps) - left
-        if low < high:
-            wanted = share * len(text)
-            after = bisect_left(gaps, wanted, low, high)
-            near = gaps[max(after - 1, low) : min(after + 1, high)]
-            chosen.append(min(near, key=lambda gap: abs(gap - wanted)))
-    parts = [
-        text[start + (start > 0 and not is_solid) : end]
-        for start, end in pairwise([0, *chosen, len(text)])
-    ]
-    return BREAK.join(parts) + BREAK * (len(places) - len(chosen))
 
 
 def _parse(passage: Passage) -> tuple[_Node, set[int]]:

@@ -1,18 +1,19 @@
 """Cut documents into sentences, translate them, and put the translations back."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from nmt_core.documents.document import Document, Result
-from nmt_core.documents.placement import flatten, place_tags
+from nmt_core.documents.placement import place_tags
 from nmt_core.documents.review import REVIEW_BELOW, list_doubts
-from nmt_core.documents.segments import HARD_BREAK, InlineTag, Item, Passage
+from nmt_core.documents.segments import BREAK, HARD_BREAK, InlineTag, Item, Passage
 from nmt_core.text.language_codes import LanguageCodes
-from nmt_core.text.sentences import split_sentences
-from nmt_core.text.words import Span, Translated
+from nmt_core.text.sentences import space_sentences, split_sentences
+from nmt_core.text.words import WORD, Span, Translated
 
 TOKEN_CHARACTERS = 20
 """Maximum characters of a token, about; longer text is not cut into tokens to be measured."""
@@ -126,7 +127,7 @@ class Plan:
         """Return the translated items of each passage, by a translation of each line."""
         following = iter(translated)
         return [
-            place_tags(passage, [(span, next(following)) for span in spans])
+            _place_sentences(passage, [(span, next(following)) for span in spans])
             for passage, spans in zip(self.passages, self.spans, strict=True)
         ]
 
@@ -151,6 +152,63 @@ class Plan:
 def _is_plain(passage: Passage) -> bool:
     """Tell whether a passage has no tags."""
     return not any(isinstance(item, InlineTag) for item in passage.items)
+
+
+def _place_sentences(
+    passage: Passage, sentences: Sequence[tuple[Span, Translated]]
+) -> tuple[Item, ...]:
+    """Return the items of a passage's translation; the text between its sentences is kept."""
+    text, target, last = passage.text, "", 0
+    spans: list[tuple[Span, Span]] = []
+    for span, translated in sentences:
+        target += space_sentences(text, Span(last, span.start), target)
+        start, last = len(target), span.end
+        target += _read_translation(text[slice(*span)], translated, breaks=passage.breaks)
+        spans.append((span, Span(start, len(target))))
+    if all(text[slice(*source)] == target[slice(*written)] for source, written in spans):
+        return passage.items
+    target += text[last:]
+    if len(passage.items) == 1:  # no tags
+        return (target,)
+    return place_tags(passage, target, spans, [translated for _, translated in sentences])
+
+
+def flatten(text: str) -> str:
+    """Return a text as one line for the model, without white space at its ends."""
+    return " ".join(text.split())
+
+
+def _read_translation(source: str, translated: Translated, *, breaks: bool) -> str:
+    """Return the translation of a sentence with its line ends, or the source if it has none."""
+    translation = flatten(translated.text)
+    if translation in ("", flatten(source)):
+        return source
+    if not breaks:
+        return translation
+    places = [offset / len(source) for offset, item in enumerate(source) if item == BREAK]
+    return _wrap(translation, places)
+
+
+def _wrap(text: str, places: Sequence[float]) -> str:
+    """Return a text cut into lines at about the given parts of its length, 0 to 1."""
+    gaps = [offset for offset, character in enumerate(text) if character == " "]
+    is_solid = not gaps
+    if is_solid:  # the language is written without spaces, or there is a single word
+        gaps = [match.start() for match in re.finditer(WORD, text)][1:]
+    chosen: list[int] = []
+    for left, share in zip(range(len(places) - 1, -1, -1), places, strict=True):
+        low = bisect_right(gaps, chosen[-1]) if chosen else 0
+        high = len(gaps) - left
+        if low < high:
+            wanted = share * len(text)
+            after = bisect_left(gaps, wanted, low, high)
+            near = gaps[max(after - 1, low) : min(after + 1, high)]
+            chosen.append(min(near, key=lambda gap: abs(gap - wanted)))
+    parts = [
+        text[start + (start > 0 and not is_solid) : end]
+        for start, end in pairwise([0, *chosen, len(text)])
+    ]
+    return BREAK.join(parts) + BREAK * (len(places) - len(chosen))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ MOST_NAMED = 10
 RESTORED = "read in another case or with accents"
 UNKNOWN = "never read in training"
 
-_FORBIDDEN = re.compile("[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no XML may hold."""
+_FORBIDDEN = "[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""Characters that no XML may hold; compiled at its first use, as that takes a while."""
 
 
 TranslatedSegment = tuple[str, Translated]
@@ -118,4 +118,4 @@ def _format_unit(
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub(" ", text)
+    return re.sub(_FORBIDDEN, " ", text)

@@ -130,8 +130,9 @@ def escape_by(write: Callable[[str], str]) -> Escape:
     return lambda _, written: [part.text if part.tag else write(part.text) for part in written]
 
 
-write_plainly = escape_by(str)
-"""Writes a translation for a format that needs no escapes."""
+def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
+    """Write a translation for a format that needs no escapes."""
+    return [part.text for part in written]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,9 @@ from jaxtyping import Float
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Reference, SummedMetric
 from nmt_core.evaluation.registered import STANDARD, check_installed, load_metric, tokenizer_of
-from nmt_core.literals.checking import check_literals
+from nmt_core.literals.checking import check_literals, find_loop
 from nmt_core.literals.finding import find_literals
 from nmt_core.text.vocabulary import UNK
-from nmt_core.text.words import find_loop
 
 
 class KeptLiterals(Config):

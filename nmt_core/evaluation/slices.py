@@ -4,6 +4,7 @@ Source and reference decide which sentences belong to a slice; the translations 
 no influence.
 """
 
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -50,7 +51,7 @@ class SliceScore(Config):
 
 def _cut(line: str) -> list[str]:
     """Return the words of a line in lower case; a character in scripts that write no spaces."""
-    return [word for word in WORD.findall(line.casefold()) if word[0].isalnum()]
+    return [word for word in re.findall(WORD, line.casefold()) if word[0].isalnum()]
 
 
 def _find_short(text: SlicedText) -> list[bool]:

@@ -19,8 +19,8 @@ from torch import nn
 from nmt_core.base import config, files
 from nmt_core.base.config import Config, list_kinds, read_docstrings
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.files import decode_utf8
 from nmt_core.base.progress import TrainingDisplay
-from nmt_core.base.raw_lines import decode_utf8
 from nmt_core.base.seal import MANIFEST, explain_unreadable, list_contents
 from nmt_core.models.weights import save_weights
 from nmt_core.text.tokenizer import Tokenizer

@@ -1,4 +1,4 @@
-"""Check that a translation has the literals of its source, and no others.
+"""Check that a translation has the literals of its source, and no others, and find its loops.
 
 The rule is the same in both directions: a line *expresses* a literal of the other line if it has
 its own literal with the same meaning, or has it in words. A literal expresses at most one other.
@@ -286,3 +286,36 @@ def find_missing(
             del loose[at]
         elif number >= MAX_WORD_SEARCHES or not other.expresses(literal, line):
             yield literal, "missing"
+
+
+LOOP_WORDS = 4
+"""Maximum number of words in a run whose repetition counts as a loop."""
+
+LOOP_TIMES = 3
+"""Minimum number of consecutive occurrences in a loop."""
+
+LOOP_LETTERS = 8
+"""Minimum length of a loop within a word, longer than "nenene" in "Sonnenenergie"."""
+
+_REPEATED = regex.compile(r"([^\W\d_]{1,8}?)\1{2,}")
+"""Letters that occur three times in a row."""
+
+
+def find_letter_loop(text: str) -> str:
+    """Return the first loop of letters in a word, as in "Nineineine"; "" without a loop."""
+    repetitions = (match[0] for match in _REPEATED.finditer(text.casefold()))
+    return next((letters for letters in repetitions if len(letters) >= LOOP_LETTERS), "")
+
+
+def find_loop(words: Sequence[str]) -> Sequence[str]:
+    """Return the first run of words that occurs three times in a row; empty without a loop."""
+    if len(words) - len({*words}) < LOOP_TIMES - 1:
+        return ()
+    for size in range(1, LOOP_WORDS + 1):
+        equal = 0  # consecutive words that equal the word ``size`` positions later
+        for place in range(len(words) - size):
+            equal = equal + 1 if words[place] == words[place + size] else 0
+            if equal == (LOOP_TIMES - 1) * size:
+                first = place + 1 - equal
+                return words[first : first + size]
+    return ()

@@ -107,10 +107,11 @@ _GROUPS = (
 )
 """Groups of digits separated by single spaces, as in telephone and account numbers."""
 _BREAK = rf"{CHARACTER_REFERENCE.pattern}|{_DELIMITED}|{_PICTURE}|(?!\*\.)[*|<>×÷]|[{_UNSPACED}]"
-_RUN = regex.compile(
+_RUN = (
     rf"(?:{CHARACTER_REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
     rf"|(?<run>(?:(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
 )
+"""Compiled at its first use, which takes as long as a translation; most lines need none."""
 
 _MARKS_AT_ENDS = regex.compile(rf"(?:{_MARK}|\p{{Cf}})+")
 _KEPT_END = regex.compile(r":[\w+\-]+:|(?=.*\p{L})\S*/\S*/")
@@ -176,7 +177,7 @@ def _find_all(line: str, language: str) -> Iterator[Literal]:
 
 
 def _list_all(line: str, language: str) -> Iterator[Literal]:
-    for match in _RUN.finditer(line):
+    for match in regex.finditer(_RUN, line):
         start, end = match.span()
         if match["run"]:
             yield from _read_run(line, start, end, language)

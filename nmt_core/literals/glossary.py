@@ -21,13 +21,13 @@ from babel import Locale, UnknownLocaleError
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import (
+from nmt_core.base.files import (
     BYTE_ORDER_MARK,
     decode_utf8,
-    explain_damage,
+    explain_unreadable_file,
     require_regular_file,
 )
+from nmt_core.base.languages import Languages
 from nmt_core.literals.finding import Literal, LiteralFinder, LiteralKind, find_literals
 
 MAX_TERM_CHARACTERS = 200
@@ -66,10 +66,10 @@ class Glossary:
         path = Path(path)
         codes = languages.codes if isinstance(languages, Languages) else languages
         try:
-            with explain_damage(path):
-                text = decode_utf8(require_regular_file(path).read_bytes(), path)
-        except CorpusError as error:
-            raise ConfigError(f"the glossary cannot be read: {error}") from None
+            text = decode_utf8(require_regular_file(path).read_bytes(), path)
+        except (CorpusError, OSError) as error:
+            reason = explain_unreadable_file(path, error) if isinstance(error, OSError) else error
+            raise ConfigError(f"the glossary cannot be read: {reason}") from None
         lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
         return cls.parse(lines, codes, name=str(path), legacy=legacy)
 

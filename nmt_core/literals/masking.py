@@ -144,7 +144,8 @@ _MARKS = '"„“”«»'
 _MARK = re.compile(f"[{_MARKS}]")
 _REPLACEABLE = re.compile(rf"[{_MARKS}‟‹›‚]|(?<=\w)‘(?!\w)")
 """Marks that are replaced, including the one that closes ``‚`` but is an apostrophe in words."""
-_MAY_BE_REPLACED = re.compile(f"[{_MARKS}‟‹›‚‘]")
+QUOTATION_MARK = re.compile(f"[{_MARKS}‟‹›‚‘]")
+"""Any mark that may be replaced; most lines have none."""
 _ENCLOSED = re.compile(rf"\s*[{_MARKS}][^{_MARKS}\w]*\w[^{_MARKS}]*[{_MARKS}]\s*")
 
 
@@ -155,7 +156,7 @@ def list_known_marks(tokens: Iterable[str]) -> frozenset[str]:
 
 def replace_quotes(line: str, known: AbstractSet[str]) -> str:
     """Return a line with unknown quotation marks replaced by known ones."""
-    marks = [*_REPLACEABLE.finditer(line)] if _MAY_BE_REPLACED.search(line) else []
+    marks = [*_REPLACEABLE.finditer(line)]
     if known >= {match[0] for match in marks}:
         return line
     pair = next((pair for pair in QUOTE_PAIRS if known >= {*pair}), "")

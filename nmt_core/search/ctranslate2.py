@@ -22,7 +22,6 @@ from typing_extensions import override
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
-from nmt_core.data.batching import batches_by_length
 from nmt_core.search.engine import (
     MAX_BATCH_ROWS,
     SCORES,
@@ -30,6 +29,7 @@ from nmt_core.search.engine import (
     Engine,
     Hypothesis,
     Request,
+    batches_by_length,
     explain_failure,
 )
 from nmt_core.search.settings import BeamConfig

@@ -4,7 +4,7 @@ This file imports neither torch nor an engine, so that listing a bundle's engine
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, NamedTuple, Protocol, Self, get_args
 
@@ -139,6 +139,27 @@ class Engine(Protocol):
         """
 
 
+def batches_by_length(
+    lengths: Mapping[int, int], *, max_tokens: int, max_rows: int | None = None
+) -> Iterator[list[int]]:
+    """Yield rows in batches of similar length, longest first.
+
+    Args:
+        lengths: number of tokens of each row.
+        max_tokens: maximum tokens of a batch, with padding; a longer row is a batch of its own.
+        max_rows: maximum rows of a batch.
+    """
+    batch: list[int] = []
+    for row in sorted(lengths, key=lambda row: (-lengths[row], row)):
+        is_full = max_rows is not None and len(batch) >= max_rows
+        if batch and (is_full or lengths[batch[0]] * (len(batch) + 1) > max_tokens):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
 Precision = Literal["int8", "float32"]
 """The precision of matrix products in an engine that the export adds to a bundle."""
 
@@ -194,16 +215,9 @@ PROGRAMS = Registry(
 """The programs, fastest first."""
 
 
-def find_program(engine: str) -> str:
+def find_program(engine: str) -> Program:
     """Return the program of an engine, such as ``ctranslate2`` for ``ctranslate2_int8``."""
-    return engine.rpartition("_")[0] if engine.endswith(get_args(Precision)) else engine
-
-
-def rank_engine(engine: str) -> tuple[int, int]:
-    """Return the sort key of an engine; the fastest engine has the smallest key."""
-    ours, program = [*PROGRAMS.builtins], find_program(engine)
-    rank = ours.index(program) if program in ours else len(ours)
-    return rank, get_args(Precision).index(engine.removeprefix(f"{program}_"))
+    return PROGRAMS.load("torch" if engine == "torch" else engine.rpartition("_")[0])
 
 
 def list_engine_choices() -> list[str]:

@@ -17,12 +17,11 @@ from nmt_core.base import files
 from nmt_core.base.compute import find_device, set_threads
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.data.batch import pad
-from nmt_core.data.batching import batches_by_length
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import build_model, read_model_config
 from nmt_core.models.weights import restore_model
 from nmt_core.search.beam import beam_search
-from nmt_core.search.engine import Engine, Hypothesis, Request
+from nmt_core.search.engine import Engine, Hypothesis, Request, batches_by_length
 from nmt_core.search.rules import Constraint, forbid_tokens
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.search.stepwise import sample

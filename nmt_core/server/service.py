@@ -8,7 +8,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from nmt_core.base.errors import ConfigError, DocumentError
-from nmt_core.documents.formats import FORMATS, find_format, name_translation
+from nmt_core.documents.document import name_translation
+from nmt_core.documents.formats import FORMATS, find_format
 from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.review import summarize_doubts
 from nmt_core.literals.glossary import Glossary

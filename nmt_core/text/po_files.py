@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nmt_core.base.errors import NmtError
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8
+from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
 
 CHARSET = re.compile(
     rb'^(?:msgstr\s*)?"(?:[^"\n]*\\n)?Content-Type:[^"\n]*?charset=([\w.:-]+)',

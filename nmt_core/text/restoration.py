@@ -9,6 +9,7 @@ measures this.
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -74,22 +75,17 @@ class _Saved(Config, extra="ignore"):
     words: str = ""
 
 
+@dataclass(frozen=True)
 class Restorer:
-    """Restores the case and accents of lines of one language.
+    """Restores the case and accents of lines of one language."""
 
-    Args:
-        case: words with capitals, by their lower-case form.
-        accents: lower-case words with accents, by their form without accents.
-        words: lower-case words of the training text; empty if it was too short to identify
-            unknown words.
-    """
-
-    def __init__(
-        self, case: Mapping[str, str], accents: Mapping[str, str], words: Collection[str] = ()
-    ) -> None:
-        self.case = case
-        self.accents = accents
-        self.words = frozenset(words)
+    case: Mapping[str, str]
+    """Words with capitals, by their lower-case form."""
+    accents: Mapping[str, str]
+    """Lower-case words with accents, by their form without accents."""
+    words: Collection[str] = frozenset()
+    """Lower-case words of the training text; empty if it was too short to identify unknown
+    words."""
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
@@ -109,7 +105,8 @@ class Restorer:
         case = {word: form for word, form in best if form != word}
         is_long = max(words.values(), default=0) >= MIN_TOP_COUNT
         ordered = sorted(words, key=lambda word: (-words[word], word))
-        return cls(case, find_accents(words), ordered[:MAX_WORDS] if is_long else ())
+        known = frozenset(ordered[:MAX_WORDS] if is_long else ())
+        return cls(case, find_accents(words), known)
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -122,7 +119,7 @@ class Restorer:
         accents = {  # earlier versions also stored "daß" for "dass"
             plain: word for plain, word in saved.accents.items() if plain != word.replace("ß", "ss")
         }
-        return cls(saved.case, accents, saved.words.split())
+        return cls(saved.case, accents, frozenset(saved.words.split()))
 
     def save(self, folder: Path) -> None:
         """Write ``restoration.json`` to a folder."""

@@ -42,11 +42,19 @@ def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> li
             unknown language.
         fits: returns whether a piece is short enough to be translated.
     """
-    return [
-        piece
-        for sentence in _find_sentences(text, language)
-        for piece in _split_long(text, sentence, fits)
-    ]
+    # sentencex 1.0 may panic at other white space; newlines do not end sentences
+    plain, start, pieces = re.sub(r"\s", " ", text), 0, list[Span]()
+    while start < len(text):
+        window = plain[start : start + WINDOW]
+        sentences = _join(sentencex.segment(language, window), WRONG_ENDS.get(language[:2]))
+        assert "".join(sentences) == window
+        if start + WINDOW < len(text) and len(sentences) > 1:
+            del sentences[-1]  # it is split again with the next window
+        for sentence in sentences:
+            for stripped in _strip(text, Span(start, start + len(sentence))):
+                pieces += _split_long(text, stripped, fits)
+            start += len(sentence)
+    return pieces
 
 
 def space_sentences(source: str, gap: Span, target: str) -> str:
@@ -60,29 +68,15 @@ def space_sentences(source: str, gap: Span, target: str) -> str:
         target: the translation before the gap.
     """
     start, end = gap
-    sides = source[max(start - 1, 0) : start], source[end : end + 1]
-    needs_space = start == end and any(map(_is_wide, sides)) and not _is_wide(target[-1:])
-    return " " if target and needs_space else source[start:end]
+    if target and start == end and not _is_wide(target[-1]):
+        sides = source[max(start - 1, 0) : start], source[end : end + 1]
+        return " " if any(map(_is_wide, sides)) else ""
+    return source[start:end]
 
 
 def _is_wide(character: str) -> bool:
     """Return whether a character is Chinese or Japanese."""
     return unicodedata.east_asian_width(character or " ") in {"W", "F"}
-
-
-def _find_sentences(text: str, language: str) -> Iterator[Span]:
-    """Yield the sentences of a text; the last one of a window is split again with the next."""
-    # sentencex 1.0 may panic at other white space; newlines do not end sentences
-    plain, start = re.sub(r"\s", " ", text), 0
-    while start < len(text):
-        window = plain[start : start + WINDOW]
-        sentences = _join(sentencex.segment(language, window), WRONG_ENDS.get(language[:2]))
-        assert "".join(sentences) == window
-        if start + WINDOW < len(text) and len(sentences) > 1:
-            del sentences[-1]
-        for sentence in sentences:
-            yield from _strip(text, Span(start, start + len(sentence)))
-            start += len(sentence)
 
 
 def _join(sentences: Sequence[str], wrong_end: re.Pattern[str] | None) -> list[str]:

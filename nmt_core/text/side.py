@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from nmt_core.text import load_tokenizer
+from nmt_core.base import files
+from nmt_core.base.errors import BundleError
+from nmt_core.base.packages import format_install_command
 from nmt_core.text.normalize import normalize
-from nmt_core.text.tokenizer import Tokenizer
+from nmt_core.text.subwords import Subwords
+from nmt_core.text.tokenizer import Characters, Tokenizer
 from nmt_core.text.vocabulary import Vocabulary
 
 
@@ -57,10 +60,6 @@ class Side:
         """Return the token IDs of a line."""
         return self.vocabulary.encode(self.tokens(line))
 
-    def find_tag(self, text: Tokenized) -> list[int]:
-        """Return a list with the ID of the line's tag; empty if the line has no tag."""
-        return [] if text.tag is None else [self.vocabulary.tags[text.tag]]
-
     def join(self, tokens: Sequence[str]) -> str:
         """Return the line of these tokens."""
         return normalize(self.tokenizer.decode(tokens))
@@ -68,3 +67,34 @@ class Side:
     def text(self, ids: Iterable[int]) -> str:
         """Return the line of these token IDs."""
         return self.join(self.vocabulary.decode(ids))
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Return the tokenizer of any kind in a folder.
+
+    Raises:
+        BundleError: if the folder contains no tokenizer, one of an unknown kind, or one that
+            requires spaCy, which is not installed.
+    """
+    try:
+        kind = str(files.read_json(folder / "tokenizer.json")["kind"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BundleError(
+            f"{folder} contains no tokenizer ({error}); run the tokenize stage again"
+        ) from None
+    if kind == "sentencepiece":
+        return Subwords.load(folder)
+    if kind == "characters":
+        return Characters()
+    if kind == "spacy":
+        try:
+            from nmt_core.text.spacy_words import SpacyWords  # takes a second
+        except ModuleNotFoundError as error:
+            if error.name != "spacy":
+                raise
+            raise BundleError(
+                f"the tokenizer in {folder} requires spaCy, which is not installed; run: "
+                f"{format_install_command('spacy')}"
+            ) from None
+        return SpacyWords.load(folder)
+    raise BundleError(f"{folder} contains a tokenizer of unknown kind {kind!r}; export it again")

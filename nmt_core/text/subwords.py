@@ -6,7 +6,6 @@ consists of known pieces.
 """
 
 import io
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -162,17 +161,3 @@ def sample_evenly(lines: Iterable[str], total: int, limit: int) -> Iterable[str]
     """Yield at most ``limit`` of ``total`` lines at even intervals."""
     step = max(1, -(-total // limit))
     return (line for number, line in enumerate(lines) if number % step == 0)
-
-
-def read_kind(folder: Path) -> str:
-    """Return the kind of the tokenizer in a folder.
-
-    Raises:
-        BundleError: if the folder contains no tokenizer.
-    """
-    try:
-        return str(json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["kind"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BundleError(
-            f"{folder} contains no tokenizer ({error}); run the tokenize stage again"
-        ) from None

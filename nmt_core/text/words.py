@@ -1,4 +1,4 @@
-"""Find the words of a text, repeated words, and the source word of each word of a translation.
+"""Find the words of a text, and the source word of each word of a translation.
 
 Links between words come with a translation, or from relative positions. Wrong links misplace the
 markup of a document, but do not lose it.
@@ -30,8 +30,11 @@ UNSPACED = (
 )
 """Characters of scripts without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana, Chinese."""
 
-WORD = re.compile(rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+")
-"""A word, a punctuation mark, or a character of a script without spaces."""
+WORD = rf"[{UNSPACED}]|[{PUNCTUATION}]|[^\s{PUNCTUATION}{UNSPACED}]+"
+"""A word, a punctuation mark, or a character of a script without spaces; compiled when used."""
+
+ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
+"""An ending with its own translation, as in ``the Commission's``."""
 
 UNALIGNED = -1
 """The link of a word that translates no word of the source."""
@@ -73,7 +76,7 @@ def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
     """Return the spans of words; offsets in ``cuts`` split the words that contain them."""
     edges = sorted(set(cuts))
     words = []
-    for match in WORD.finditer(text):
+    for match in re.finditer(WORD, text):
         inner = edges[bisect_right(edges, match.start()) : bisect_right(edges, match.end() - 1)]
         words += [Span(*pair) for pair in pairwise([match.start(), *inner, match.end()])]
     return words
@@ -179,36 +182,3 @@ def _list_cut_words(text: str, words: Sequence[Span]) -> list[tuple[tuple[str, .
         for run in runs
         if len(run) > 1
     ]
-
-
-LOOP_WORDS = 4
-"""Maximum number of words in a run whose repetition counts as a loop."""
-
-LOOP_TIMES = 3
-"""Minimum number of consecutive occurrences in a loop."""
-
-LOOP_LETTERS = 8
-"""Minimum length of a loop within a word, longer than "nenene" in "Sonnenenergie"."""
-
-_REPEATED = re.compile(r"([^\W\d_]{1,8}?)\1{2,}")
-"""Letters that occur three times in a row."""
-
-
-def find_letter_loop(text: str) -> str:
-    """Return the first loop of letters in a word, as in "Nineineine"; "" without a loop."""
-    repetitions = (match[0] for match in _REPEATED.finditer(text.casefold()))
-    return next((letters for letters in repetitions if len(letters) >= LOOP_LETTERS), "")
-
-
-def find_loop(words: Sequence[str]) -> Sequence[str]:
-    """Return the first run of words that occurs three times in a row; empty without a loop."""
-    if len(words) - len({*words}) < LOOP_TIMES - 1:
-        return ()
-    for size in range(1, LOOP_WORDS + 1):
-        equal = 0  # consecutive words that equal the word ``size`` positions later
-        for place in range(len(words) - size):
-            equal = equal + 1 if words[place] == words[place + size] else 0
-            if equal == (LOOP_TIMES - 1) * size:
-                first = place + 1 - equal
-                return words[first : first + size]
-    return ()

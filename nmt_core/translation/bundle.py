@@ -83,8 +83,8 @@ def write_bundle(
             side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
         if translator.restorer:
             translator.restorer.save(part / "tokenizer" / "source")
-        if translator.aligner:
-            write_aligner(part / ALIGNER, translator.aligner)
+        if aligner := translator.load_aligner():
+            write_aligner(part / ALIGNER, aligner)
         if translator.languages:
             files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
         if translator.glossaries:

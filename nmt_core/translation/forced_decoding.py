@@ -6,9 +6,8 @@ from typing import NamedTuple
 import torch
 
 from nmt_core.data.batch import collate
-from nmt_core.data.batching import batches_by_length
 from nmt_core.evaluation.pictures import Look
-from nmt_core.search.engine import LogLikelihood
+from nmt_core.search.engine import LogLikelihood, batches_by_length
 from nmt_core.search.pytorch import MAX_BATCH_LOG_PROBS
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK

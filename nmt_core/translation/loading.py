@@ -6,27 +6,27 @@ This file imports no torch; PyTorch's engine is loaded when something needs it.
 import os
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from nmt_core.base import config, files
 from nmt_core.base.config import ConfigT
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.base.packages import format_install_command, is_installed
+from nmt_core.base.packages import format_install_command
 from nmt_core.base.seal import digest_bundle, explain_unreadable, read_manifest, verify_bundle
 from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import (
     FOLDER,
     PROGRAMS,
     Engine,
+    Precision,
     find_program,
     list_engine_choices,
-    rank_engine,
 )
 from nmt_core.text import load_tokenizer
-from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
@@ -35,6 +35,9 @@ from nmt_core.translation.text_search import TranslatorConfig
 
 if TYPE_CHECKING:
     from nmt_core.search.pytorch import PyTorchEngine
+    from nmt_core.text.aligner.aligner import Aligner
+
+Loaded = TypeVar("Loaded")
 
 LANGUAGES = "languages.json"
 """The file of a bundle that names its languages; earlier ones have none."""
@@ -59,7 +62,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     vocabularies = source.vocabulary, target.vocabulary
     load_full = partial(_load_full, folder, vocabularies, device, threads)
     chosen = choose_engine(engine, list_engines(folder), device)
-    load_later: Callable[[], PyTorchEngine] | None = None
+    load_later = partial(_load_later, folder, digest_bundle(folder))
     if chosen == "torch":
         searching: Engine = load_full()
     else:
@@ -70,7 +73,6 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
             device="cpu" if device == "auto" else device,
             threads=threads or count_cores(),
         )
-        load_later = cache(partial(_load_later, folder, digest_bundle(folder), load_full))
     languages = _load_part(folder / LANGUAGES, Languages)
     glossaries: tuple[Glossary, ...] = ()
     if languages and (path := folder / GLOSSARY).exists():
@@ -83,10 +85,10 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
         "languages": languages,
         "glossaries": glossaries,
-        "aligner": find_aligner(folder / ALIGNER),
+        "load_aligner": cache(partial(load_later, partial(_find_aligner, folder))),
         "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
         or _load_part(folder / CONFIDENCE, ConfidenceModel),
-        "load_full": load_later,
+        "load_full": None if chosen == "torch" else cache(partial(load_later, load_full)),
     }
 
 
@@ -104,16 +106,20 @@ def load_engine(
         BundleError: if its program cannot read the folder.
         ConfigError: if the device is not there.
     """
-    load = resolve_name(PROGRAMS.load(find_program(name)).loader)
+    load = resolve_name(find_program(name).loader)
     engine: Engine = load(folder, *vocabularies, name=name, device=device, threads=threads)
     return engine
 
 
 def list_engines(folder: Path) -> list[str]:
     """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
-    places = {PurePosixPath(file).parent for file in read_manifest(folder)}
-    held = [place.name for place in places if place.parent.as_posix() == FOLDER]
-    return sorted((name for name in held if find_program(name) in PROGRAMS), key=rank_engine)
+    ranked, precisions = [], get_args(Precision)
+    for place in {PurePosixPath(file).parent for file in read_manifest(folder)["files"]}:
+        program, _, precision = place.name.rpartition("_")
+        if place.parent.as_posix() == FOLDER and precision in precisions and program in PROGRAMS:
+            rank = [*PROGRAMS.builtins, program].index(program), precisions.index(precision)
+            ranked.append((rank, place.name))
+    return [name for _, name in sorted(ranked)]
 
 
 def list_usable_engines(folder: Path) -> list[str]:
@@ -123,7 +129,7 @@ def list_usable_engines(folder: Path) -> list[str]:
         ConfigError: if none is.
     """
     held = list_engines(folder)
-    usable = [name for name in ("torch", *held) if is_usable(name)]
+    usable = [name for name in ("torch", *held) if find_spec(find_program(name).package)]
     if not usable:
         raise _lack(held, "this model")
     return usable
@@ -141,37 +147,31 @@ def choose_engine(name: str, held: list[str], device: str) -> str:
         ConfigError: if there is no such engine, or the bundle does not hold it.
     """
     if name == "auto":
-        usable = [engine for engine in held if is_usable(engine)]
-        if usable and (is_processor(device) or not is_installed("torch")):
+        usable = [engine for engine in held if find_spec(find_program(engine).package)]
+        if usable and (is_processor(device) or not find_spec("torch")):
             return usable[0]
-        if not is_installed("torch"):
+        if not find_spec("torch"):
             raise _lack(held, "this model")
     if name in {"auto", "torch"}:
         return "torch"
-    if find_program(name) not in PROGRAMS:
-        known = ", ".join(list_engine_choices())
-        raise ConfigError(f"there is no engine {name!r}; choose one of {known}")
-    fitting = [engine for engine in held if engine.startswith(name)]
+    fitting = [engine for engine in held if name in (engine, engine.rpartition("_")[0])]
+    if not fitting and name not in (known := list_engine_choices()):
+        raise ConfigError(f"there is no engine {name!r}; choose one of {', '.join(known)}")
     if not fitting:
         raise ConfigError(
             f"the exported model holds no engine {name!r}, only {', '.join([*held, 'torch'])}; "
             f"choose one of these, or export it again with export.engines in params.yaml"
         )
-    if not is_usable(fitting[0]):
+    if not find_spec(find_program(fitting[0]).package):
         raise _lack(fitting)
     return fitting[0]
-
-
-def is_usable(engine: str) -> bool:
-    """Tell whether the program of an engine is installed."""
-    return is_installed(PROGRAMS.load(find_program(engine)).package)
 
 
 def is_processor(device: str) -> bool:
     """Tell whether to compute on the processor; ``auto`` prefers a GPU that PyTorch can use."""
     if device != "auto":
         return device == "cpu"
-    if not (is_installed("torch") and is_installed("ctranslate2")):
+    if not (find_spec("torch") and find_spec("ctranslate2")):
         return True
     import ctranslate2  # may be missing
 
@@ -186,7 +186,7 @@ def count_cores() -> int:
 
 def _lack(engines: Sequence[str], what: str = "this") -> ConfigError:
     """Return the error that names the package that the first engine, or else PyTorch, needs."""
-    package = PROGRAMS.load(find_program([*engines, "torch"][0])).package
+    package = find_program([*engines, "torch"][0]).package
     return ConfigError(
         f"{what} needs {package}, which is not installed; run: {format_install_command(package)}"
     )
@@ -196,24 +196,28 @@ def _load_full(
     folder: Path, vocabularies: tuple[Vocabulary, Vocabulary], device: str, threads: int | None
 ) -> "PyTorchEngine":
     """Load the weights of a verified bundle for PyTorch."""
-    if not is_installed("torch"):
+    if not find_spec("torch"):
         raise _lack([])
     from nmt_core.search.pytorch import load_pytorch  # may be missing
 
     return load_pytorch(folder, *vocabularies, device=device, threads=threads)
 
 
-def _load_later(
-    folder: Path, digest: str, load_full: "Callable[[], PyTorchEngine]"
-) -> "PyTorchEngine":
-    """Load the weights of the bundle that had this digest when its engine was loaded."""
+def _find_aligner(folder: Path) -> "Aligner | None":
+    from nmt_core.text.aligner.aligner import ALIGNER, find_aligner  # lines need none
+
+    return find_aligner(folder / ALIGNER)
+
+
+def _load_later(folder: Path, digest: str, load: Callable[[], Loaded]) -> Loaded:
+    """Load another part of the bundle that had this digest when its engine was loaded."""
     verify_bundle(folder)
     if digest_bundle(folder) != digest:
         raise BundleError(
-            f"{folder} holds another model than when it was loaded, so what only PyTorch can do "
-            f"would be done by that one; load it again"
+            f"{folder} holds another model than when it was loaded, whose parts would not fit; "
+            f"load it again"
         )
-    return load_full()
+    return load()
 
 
 def load_side(folder: Path, name: str) -> Side:

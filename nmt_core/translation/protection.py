@@ -4,14 +4,16 @@ What no model has learnt, such as placeholders and URLs, is a symbol from the st
 terms of a glossary are symbols only where they did not come through by themselves.
 """
 
-import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from html import escape
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import regex
 
 from nmt_core.base.symbols import ALL_SYMBOLS
-from nmt_core.literals.checking import Breach, check_literals
+from nmt_core.literals.checking import Breach, check_literals, find_letter_loop, find_loop
 from nmt_core.literals.finding import (
     ENTITY_NAMES,
     Literal,
@@ -20,26 +22,27 @@ from nmt_core.literals.finding import (
     find_literals,
     resolve_references,
 )
-from nmt_core.literals.glossary import Glossary, split_words
+from nmt_core.literals.glossary import Glossary
 from nmt_core.literals.masking import (
+    QUOTATION_MARK,
     MaskedLine,
     insert_missing,
     list_known_marks,
     mask,
     replace_quotes,
-    requote,
     restore,
     unquote,
     write_literals,
 )
 from nmt_core.search.settings import SearchConfig
-from nmt_core.text.aligner.aligner import Aligner
-from nmt_core.text.aligner.pieces import ENDING
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import OddCase, Restored, Restorer, capitalize, find_odd_case
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.words import UNALIGNED, Span, find_letter_loop, find_loop, find_words, list_words
+from nmt_core.text.words import ENDING, UNALIGNED, Span, find_words, list_words
 from nmt_core.translation.translation import Translation
+
+if TYPE_CHECKING:
+    from nmt_core.text.aligner.aligner import Aligner
 
 FEWEST_COPIED = 6
 """Words in lower case of a source that no translation should be equal to."""
@@ -49,6 +52,12 @@ LONGEST_NAMED = 24
 
 FLAW = "sentence"
 """The kind of these breaches."""
+
+_WORD = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+    r"|[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N}_]*|[^\s\p{L}\p{M}\p{N}\p{P}\p{S}]"
+)
+"""Words and symbols of literals, without marks such as the dots of an ellipsis."""
 
 
 def find_flaws(
@@ -70,8 +79,8 @@ def find_flaws(
     if is_empty or (source.strip() and not translation.strip()):
         yield Breach(FLAW, "", "", "empty")
         return
-    words = list_without_marks(translation)
-    if (loop := find_loop(words)) and not find_loop(list_without_marks(source)):
+    words = _WORD.findall(translation)
+    if (loop := find_loop(words)) and not find_loop(_WORD.findall(source)):
         yield Breach(FLAW, " ".join(loop), "", "looping")
     elif (letters := find_letter_loop(translation)) and not find_letter_loop(source):
         yield Breach(FLAW, letters[:LONGEST_NAMED], "", "looping")
@@ -86,12 +95,7 @@ def is_flaw(breach: Breach) -> bool:
     return breach.kind == FLAW
 
 
-def list_without_marks(line: str) -> list[str]:
-    """Return the words and symbols of a line without its marks, such as the dots of an ellipsis."""
-    return [word for word in split_words(line) if unicodedata.category(word[0])[0] not in "PS"]
-
-
-def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner: Aligner) -> str:
+def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner: "Aligner") -> str:
     """Return a line's translation in which terms replace the words that are linked with them.
 
     A term stays as the translation has it where no word is linked with it, or others stand between.
@@ -152,7 +156,7 @@ class Protector:
         languages: codes of both.
         restorer: restores ordinary case and accents.
         search: bounds the length of a translation.
-        aligner: finds the words of a translation that terms replace.
+        load_aligner: loads what finds the words of a translation that terms replace.
         glossaries: terms, which go before other literals.
     """
 
@@ -163,17 +167,20 @@ class Protector:
         languages: tuple[str, str],
         restorer: Restorer | None,
         search: SearchConfig,
-        aligner: Aligner | None,
+        load_aligner: "Callable[[], Aligner | None]",
         glossaries: Sequence[Glossary],
     ) -> None:
         self.source, self.languages, self.search = source, languages, search
-        self.restorer, self.aligner = restorer, aligner
+        self.restorer, self.load_aligner = restorer, load_aligner
         self.terms = [find for glossary in glossaries for find in glossary.finders]
         known = {*source.vocabulary.tokens} & {*target.vocabulary.tokens}
         self.has_symbols = known >= {*ALL_SYMBOLS}
-        self._known_marks = list_known_marks(source.vocabulary.tokens)
         words = restorer.words if restorer else ()
         self._reads_references = not ENTITY_NAMES.isdisjoint(words)
+
+    @cached_property
+    def _known_marks(self) -> frozenset[str]:
+        return list_known_marks(self.source.vocabulary.tokens)
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line as the model should read it first; ``unquoted`` removes outer quotes."""
@@ -190,7 +197,7 @@ class Protector:
             find_odd_case(masked.line) if self.restorer and self.restorer.case else None,
             Restored(masked.line),
             text != written,
-            unquoted,
+            unquoted and QUOTATION_MARK.search(text) is not None,
         )
         return self._read(plain, masked)
 
@@ -237,13 +244,13 @@ class Protector:
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
         text = restore(written, line.masked, in_capitals=in_capitals)
-        breaches = self._check(line, text)
-        if self.aligner and breaches and any(literal.forms for literal in line.literals):
-            missing = {each.text for each in breaches if each.problem == "missing"}
-            terms = [term for term in line.literals if term.forms and term.text in missing]
-            if terms:
-                text = replace_terms(line.line, text, terms, self.aligner)
-                breaches = self._check(line, text)
+        check = partial(check_literals, line.line, source_literals=line.literals)
+        breaches = check(text, self.languages, self.terms)
+        missing = {each.text for each in breaches if each.problem == "missing"}
+        terms = [term for term in line.literals if term.forms and term.text in missing]
+        if terms and (aligner := self.load_aligner()):
+            text = replace_terms(line.line, text, terms, aligner)
+            breaches = check(text, self.languages, self.terms)
         tokens, source_tokens = translation.tokens, translation.source_tokens
         if masked := line.masked.texts:
             tokens = tuple(masked[t].target if t in masked else t for t in tokens)
@@ -281,16 +288,6 @@ class Protector:
         ]
         return finished._replace(breaches=(*finished.breaches, *placed))
 
-    def write_around(self, line: ProtectedLine, text: str) -> str:
-        """Return a translation in its line's quotation marks, with character references if any."""
-        quoted = requote(text, line.line) if line.is_unquoted else text
-        return escape(quoted, quote=False) if line.is_escaped else quoted
-
-    def _check(self, line: ProtectedLine, text: str) -> list[Breach]:
-        """Return the breaches of the literals of a translation."""
-        literals = line.literals
-        return check_literals(line.line, text, self.languages, self.terms, source_literals=literals)
-
     def _mask(self, text: str, literals: Sequence[Literal], *, numbers: bool) -> MaskedLine:
         if not literals or not self.has_symbols:
             return MaskedLine(text, {}, text[:1].isupper())
@@ -299,11 +296,13 @@ class Protector:
     def _read(self, plain: ProtectedLine, masked: MaskedLine) -> ProtectedLine:
         """Return a line with these symbols, as the model should read it."""
         read = unquote(masked.line) if plain.is_unquoted else masked.line
-        restored = Restored(replace_quotes(read, self._known_marks))
+        if QUOTATION_MARK.search(read):
+            read = replace_quotes(read, self._known_marks)
+        restored = Restored(read)
         if self.restorer:
             keep = [literal.text for literal in plain.literals]
             is_odd = plain.odd_case is not None
-            restored = self.restorer.restore(restored.line, keep, case=is_odd)
+            restored = self.restorer.restore(read, keep, case=is_odd)
         text = plain.text
         if restored.line != text.line:
             text = replace(self.source.tokenize(restored.line), tag=text.tag)

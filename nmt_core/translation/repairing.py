@@ -7,8 +7,10 @@ much less probable than the first one, which is then returned with a report.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from html import escape
 
 from nmt_core.literals.checking import Breach
+from nmt_core.literals.masking import requote
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
@@ -48,6 +50,19 @@ class _Repair:
         others = (each for each in (*self.first, *self.later) if each.score >= best.score - margin)
         return min((best, *others), key=rank)
 
+    def list_best(self) -> list[Translation]:
+        """Return as many translations as were found first, the best one first.
+
+        They are in the quotation marks of the line, and have character references if it has some.
+        """
+        best, line = self.choose(), self.line
+        ordered = [best, *(each for each in self.first if each is not best)][: len(self.first)]
+        texts = [
+            requote(each.text, line.line) if line.is_unquoted else each.text for each in ordered
+        ]
+        texts = [escape(text, quote=False) if line.is_escaped else text for text in texts]
+        return [each._replace(text=text) for each, text in zip(ordered, texts, strict=True)]
+
     def has(self, is_kind: Callable[[Breach], bool]) -> bool:
         """Tell whether the best translation has a breach of a kind."""
         return any(map(is_kind, self.choose().breaches))
@@ -83,7 +98,8 @@ class ProtectedSearch:
         figures = [protector.write_figures(line) if self.candidates else None for line in protected]
         worded = [line for line, own in zip(protected, figures, strict=True) if own is None]
         count = max(n_best, self.candidates)  # costs less than to search again for some
-        raw = self._search([line.text for line in worded], n_best=count)
+        config = self.config.model_copy(update={"n_best": count})
+        raw = self.search([line.text for line in worded], config) if worded else []
         repairs = [
             _Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
             for line, several in zip(worded, raw, strict=True)
@@ -91,7 +107,7 @@ class ProtectedSearch:
         if breached := [repair for repair in repairs if repair.choose().breaches]:
             self._repair(breached)
         repaired = iter(repairs)
-        return [self._list_best(next(repaired)) if own is None else [own] for own in figures]
+        return [next(repaired).list_best() if own is None else [own] for own in figures]
 
     def _repair(self, repairs: Sequence[_Repair]) -> None:
         """Search again for lines whose best translation has breaches, as long as it has some."""
@@ -118,20 +134,10 @@ class ProtectedSearch:
         self, lines: Sequence[tuple[_Repair, ProtectedLine]], ngram_size: int | None
     ) -> None:
         """Add translations of lines as they are read now, without repeated n-grams of a size."""
+        if not lines:
+            return
         changes = {} if ngram_size is None else {"no_repeat_ngram_size": ngram_size}
-        raw = self._search([line.text for _, line in lines], n_best=self.candidates, **changes)
+        config = self.config.model_copy(update={"n_best": self.candidates, **changes})
+        raw = self.search([line.text for _, line in lines], config)
         for (repair, line), several in zip(lines, raw, strict=True):
             repair.later += (self.protector.finish(line, each) for each in several)
-
-    def _search(self, texts: Sequence[Tokenized], **changes: int) -> list[list[Translation]]:
-        """Search with some settings changed."""
-        return self.search(texts, self.config.model_copy(update=changes)) if texts else []
-
-    def _list_best(self, repair: _Repair) -> list[Translation]:
-        """Return as many translations of a line as were found first, the best one first."""
-        best = repair.choose()
-        ordered = [best, *(each for each in repair.first if each is not best)]
-        return [
-            each._replace(text=self.protector.write_around(repair.line, each.text))
-            for each in ordered[: len(repair.first)]
-        ]

@@ -14,7 +14,6 @@ from pydantic import Field
 from nmt_core.base.config import Config
 from nmt_core.search.engine import Engine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
-from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS, UNK
@@ -23,6 +22,7 @@ from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 if TYPE_CHECKING:
     from nmt_core.search.pytorch import PyTorchEngine
+    from nmt_core.text.aligner.aligner import Aligner
 
 _log = logging.getLogger(__name__)
 
@@ -120,7 +120,8 @@ class TextSearch:
             text = self.source.tokenize(line)
             tokens = self.cut(text)
             prefix = self.cut(self.target.tokenize(beginning)) if beginning else []
-            source = [*self.source.find_tag(text), *self.source.vocabulary.encode(tokens), EOS]
+            tag = [] if text.tag is None else [self.source.vocabulary.tags[text.tag]]
+            source = [*tag, *self.source.vocabulary.encode(tokens), EOS]
             request = Request(source if tokens else [], self.target.vocabulary.encode(prefix))
             tasks.append(SourceTask(text, tokens, prefix, request))
         return tasks
@@ -209,7 +210,7 @@ def copy_unknown(
 
 
 def add_links(
-    lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: Aligner
+    lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: "Aligner"
 ) -> list[list[Translation]]:
     """Return translations with the source word of each of their words."""
     pairs = [

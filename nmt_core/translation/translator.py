@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.base.languages import Languages
-from nmt_core.documents.formats import TranslatedDocument, name_translation, translate_file
+from nmt_core.documents.document import name_translation
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Engine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
-from nmt_core.text.aligner.aligner import Aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
@@ -33,7 +32,9 @@ from nmt_core.translation.translation import (
 )
 
 if TYPE_CHECKING:
+    from nmt_core.documents.formats import TranslatedDocument
     from nmt_core.search.pytorch import PyTorchEngine
+    from nmt_core.text.aligner.aligner import Aligner
     from nmt_core.translation.memory.store import TranslationMemory
 
 _log = logging.getLogger(__name__)
@@ -60,8 +61,9 @@ class Translator:
     """Terms that are translated as a person wants; of equal ones, those of the first."""
     memory: "TranslationMemory | None" = None
     """Approved translations, which ``translate`` takes as they are."""
-    aligner: Aligner | None = None
-    """Links the words of translations with those of their sources; None in earlier exports."""
+    load_aligner: "Callable[[], Aligner | None]" = lambda: None
+    """Loads what links the words of translations with those of their sources, at its first use;
+    earlier exports have none."""
     confidence_model: ConfidenceModel | None = None
     """Tells how likely a translation is good; None if that was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
@@ -215,8 +217,8 @@ class Translator:
             candidates = 0 if begin else config.beam_size
             translations = ProtectedSearch(self.protector, search, config, candidates).run(lines)
         texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
-        if links and self.aligner:
-            translations = add_links(texts, translations, self.aligner)
+        if links and (aligner := self.load_aligner()):
+            translations = add_links(texts, translations, aligner)
         if begin or self.confidence_model is None:
             return translations
         return self.confidence_model.judge(texts, translations)
@@ -239,7 +241,7 @@ class Translator:
             self.languages.codes,
             self.restorer,
             self.config.beam,
-            self.aligner,
+            self.load_aligner,
             self.glossaries,
         )
 
@@ -364,7 +366,7 @@ def translate_document(
     *,
     kind: str | None = None,
     review_below: float = REVIEW_BELOW,
-) -> TranslatedDocument:
+) -> "TranslatedDocument":
     """Translate a file into another one, which appears whole or not at all.
 
     Args:
@@ -377,6 +379,8 @@ def translate_document(
     Raises:
         DocumentError: if the file cannot be read, or the other exists or has no name.
     """
+    from nmt_core.documents.formats import translate_file  # lines need no formats
+
     out = Path(output) if output else translator.name_output(Path(path))
     documents = translator.open_documents(review_below=review_below)
     return translate_file(Path(path), out, documents, kind)

@@ -57,7 +57,7 @@ def translate_golden(translator: Translator, lines: Sequence[str]) -> list[_Answ
 
 
 def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, str]]:
-    """Translate the golden sentences of a bundle again.
+    """Translate the golden sentences of a bundle again, and load its aligner.
 
     Each engine is compared with its own translations at the time of export.
 
@@ -67,6 +67,7 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
     Raises:
         BundleError: if the bundle holds none, which would prove nothing.
     """
+    translator.load_aligner()
     name = translator.engine.name
     path = folder / ("golden.json" if name == "torch" else f"{FOLDER}/{name}.json")
     with explain_unreadable(path):
@@ -106,6 +107,7 @@ def load_tried(
     if problem := run_trial(folder, _command(folder, engine, device, threads)):
         raise BundleError(problem)
     translator = Translator.load(folder, engine=engine, device=device, threads=threads)
+    translator.load_aligner()  # while the folder is there
     if digest_bundle(folder) != digest:
         raise BundleError(f"{folder} was replaced while it was loaded; start anew")
     return translator

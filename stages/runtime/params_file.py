@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.raw_lines import decode_utf8
+from nmt_core.base.files import decode_utf8
 
 
 class ParamsLoader(yaml.SafeLoader):

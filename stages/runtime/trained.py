@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def load_trained(
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
         languages=languages,
         restorer=Restorer.load(inputs.tokenizer / "source"),
-        aligner=find_aligner(inputs.tokenizer / ALIGNER),
+        load_aligner=cache(partial(find_aligner, inputs.tokenizer / ALIGNER)),
     )
 
 

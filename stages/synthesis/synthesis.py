@@ -15,8 +15,9 @@ from pathlib import Path
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError
+from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK, decode_utf8, read_raw_lines
+from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.formats.paired_units import PAIRS_NO_LINES, holds_both_sides
 from nmt_core.translation.protection import is_flaw

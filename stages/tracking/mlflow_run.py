@@ -26,7 +26,6 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_USER
 import nmt_core
 from nmt_core.base import files, seal
 from nmt_core.search.engine import find_program
-from nmt_core.text.subwords import read_kind
 from nmt_core.translation.loading import list_engines
 from stages import paths
 from stages.tracking.journal import (
@@ -259,9 +258,10 @@ def list_requirements(folder: Path) -> list[str]:
     The project's extras name them: PyTorch is needed where no faster engine is sealed.
     """
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
-    programs = map(find_program, list_engines(folder) or ["torch"])
-    tokenizers = (read_kind(folder / "tokenizer" / side) for side in ("source", "target"))
-    used = {"translate", "glossary", *programs, *tokenizers}
+    programs = (find_program(engine).package for engine in list_engines(folder) or ["torch"])
+    tokenizers = [folder / "tokenizer" / side / "tokenizer.json" for side in ("source", "target")]
+    kinds = (files.read_json(path)["kind"] for path in tokenizers)
+    used = {"translate", "glossary", *programs, *kinds}
     extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
     names = {
         re.split(r"[^\w.-]", line, maxsplit=1)[0]

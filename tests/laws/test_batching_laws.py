@@ -16,13 +16,13 @@ from nmt_core.data.batch import (
     collate,
 )
 from nmt_core.data.batching import (
-    batches_by_length,
     batches_in_order,
     batches_of_epoch,
     split_evenly,
 )
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, ShardDataset, write_shards
+from nmt_core.search.engine import batches_by_length
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 
 length = st.integers(0, 60)

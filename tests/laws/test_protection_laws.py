@@ -280,7 +280,8 @@ NUMBERS = [str(number) for number in range(100, 115)]
 def test_literals_and_terms_come_through(line, scripts, options, text, problems):
     """Whatever each hypothesis of the engine does to the line."""
     given = {name: options[name] for name in ("glossary", "restorer") if name in options}
-    own = replace(scripted_translator(*scripts, **given), aligner=options.get("aligner"))
+    own = scripted_translator(*scripts, **given)
+    own = replace(own, load_aligner=lambda: options.get("aligner"))
     own.engine.scores = options.get("scores", (-0.1, -0.15, -0.12))
     [[best]] = own.search([line], beam_size=len(scripts), n_best=1)
 

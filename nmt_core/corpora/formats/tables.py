@@ -22,17 +22,16 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.files import BYTE_ORDER_MARK, refuse_utf16
 from nmt_core.base.languages import Languages
 from nmt_core.base.packages import import_optional
 from nmt_core.base.raw_lines import (
-    BYTE_ORDER_MARK,
     MAX_COMPRESSION_RATIO,
     MIN_UNPACKED_LIMIT,
     explain_damage,
     open_raw,
     read_bounded_lines,
     read_raw_lines,
-    refuse_utf16,
 )
 from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code

@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.files import BYTE_ORDER_MARK
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
-    BYTE_ORDER_MARK,
     MAX_LINE_BYTES,
     explain_damage,
     list_members,

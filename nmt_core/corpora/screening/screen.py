@@ -19,8 +19,7 @@ from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig, co
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.languages import Array, load_scorer
 from nmt_core.corpora.screening.word_pairs import WordPairs
-from nmt_core.literals.checking import check_literals
-from nmt_core.text.words import find_loop
+from nmt_core.literals.checking import check_literals, find_loop
 
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 

@@ -30,7 +30,7 @@ from nmt_core.base.progress import TrainingDisplay
 from nmt_core.base.random import derive_seed, make_generator
 from nmt_core.base.seal import explain_unreadable, verify_bundle
 from nmt_core.data.batch import Position, Share, pad
-from nmt_core.data.batching import batches_by_length, shuffle_by_length
+from nmt_core.data.batching import shuffle_by_length
 from nmt_core.extensions.classifiers.texts import HashedWords, Labelled, TextConfig, list_labels
 from nmt_core.extensions.language_models.reading import TextBatch
 from nmt_core.extensions.learning import read_sealed, seal_model
@@ -38,6 +38,7 @@ from nmt_core.models.embedding import build_embedding, build_pretrained_embeddin
 from nmt_core.models.layers import Dropout
 from nmt_core.models.recurrence import RecurrentLayer
 from nmt_core.models.weights import restore_model
+from nmt_core.search.engine import batches_by_length
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.objective import EpochObjective
 from nmt_core.training.progress import Merit, Point

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
+from nmt_core.base.files import BYTE_ORDER_MARK
 from nmt_core.base.random import make_generator
-from nmt_core.base.raw_lines import BYTE_ORDER_MARK
 from nmt_core.data.vectors import build_embedding_matrix, read_vectors
 from nmt_core.extensions.language_models.reading import split_lines
 from nmt_core.extensions.learning import read_text

@@ -21,10 +21,9 @@ from torch import Tensor, nn
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import pad
-from nmt_core.data.batching import batches_by_length
 from nmt_core.extensions.language_models.reading import Units, split_lines
 from nmt_core.models.seq2seq import State
-from nmt_core.search.engine import LogLikelihood
+from nmt_core.search.engine import LogLikelihood, batches_by_length
 from nmt_core.search.settings import TokenSampling
 from nmt_core.search.stepwise import draw_tokens, shape_distribution
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from nmt_core.base.config import Config
-from nmt_core.text.words import UNSPACED
+from nmt_core.text.words import ENDING, UNSPACED
 
 
 class AlignerConfig(Config):
@@ -55,9 +55,6 @@ class ShortlistConfig(Config):
     pairs: int = Field(200_000, ge=1, le=10_000_000)
     """Training pairs to learn from."""
 
-
-ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
-"""An ending with its own translation, as in ``the Commission's``."""
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")
 """An ending that is already split from its word."""

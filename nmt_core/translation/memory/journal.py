@@ -23,8 +23,8 @@ from pydantic import Field, TypeAdapter, field_validator
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
+from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import require_regular_file
 
 _log = logging.getLogger(__name__)
 

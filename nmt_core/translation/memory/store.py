@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nmt_core.base.errors import CorpusError, NmtError
+from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import require_regular_file
 from nmt_core.translation.memory.journal import Correction, join_spaces
 from nmt_core.translation.memory.search import (
     THRESHOLD,

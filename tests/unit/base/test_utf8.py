@@ -5,7 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.raw_lines import decode_utf8, fix_mojibake, looks_like_utf16
+from nmt_core.base.files import decode_utf8, looks_like_utf16
+from nmt_core.base.raw_lines import fix_mojibake
 from tests.support.formats import read_as_windows
 
 

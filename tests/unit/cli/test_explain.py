@@ -121,7 +121,7 @@ def test_model_without_attention_says_so(tmp_path, settings, more, lacks):
 
 def test_alignments_are_a_line_for_each_translation(tmp_path):
     aligner, sure = learn_aligner(PAIRS * 5), judge_by_score(-1e9)
-    own = replace(tiny_translator(), aligner=aligner, confidence_model=sure)
+    own = replace(tiny_translator(), load_aligner=lambda: aligner, confidence_model=sure)
     model = export(tmp_path / "own", translator=own)
     rows = ask("explain", model, "--alignments", tmp_path / "links", "--n-best", 2)
     expected = aligner.align([(LINES[int(row[0]) - 1], row[3]) for row in rows])

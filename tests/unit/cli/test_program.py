@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from pkgutil import resolve_name
 
 import pytest
 import typer
@@ -9,7 +10,7 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.registry import Registry
 from nmt_core.cli import program
-from nmt_core.cli.program import BUILT_IN, COMMANDS, Command, describe_command, load_command
+from nmt_core.cli.program import BUILT_IN, COMMANDS, Command, describe_command
 from tests.support.commands import run
 from tests.support.projects import PROJECT
 
@@ -20,7 +21,7 @@ OFFERED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["en
 
 @pytest.mark.parametrize("name", [*BUILT_IN, *OFFERED])
 def test_help_of_program_and_command_agree(name):
-    command = load_command(name)
+    command = resolve_name(COMMANDS.load(name).target)
     text = command.info.help if isinstance(command, typer.Typer) else command.__doc__
 
     assert text.splitlines()[0] == describe_command(name)

@@ -39,7 +39,7 @@ def test_standard_input_is_text_or_of_a_format(german):
 
 
 def test_too_large_standard_input_is_refused(german, monkeypatch):
-    for name in ("nmt_core.cli.translate", "nmt_core.documents.formats"):
+    for name in ("nmt_core.cli.translate_file", "nmt_core.documents.formats"):
         monkeypatch.setattr(f"{name}.MOST_DOCUMENT_BYTES", 9)
 
     assert run(german, data=b"Der Hund\n").exit_code == 0

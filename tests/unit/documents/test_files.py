@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents import formats as module
-from nmt_core.documents.document import recode
+from nmt_core.documents.document import name_translation, recode
 from nmt_core.documents.formats import (
     FORMATS,
     find_format,
     list_suffixes,
-    name_translation,
     translate_data,
     translate_file,
 )

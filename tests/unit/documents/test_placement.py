@@ -5,8 +5,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nmt_core.documents.placement import flatten, place_tags
-from nmt_core.documents.plan import Plan, Segmenter
+from nmt_core.documents.plan import Plan, Segmenter, flatten
 from nmt_core.documents.segments import BREAK, InlineTag, Passage, Role
 from nmt_core.text.words import UNALIGNED, list_words
 from tests.support.echoes import Answer, show_marks
@@ -181,16 +180,14 @@ def test_many_tags_take_no_time():
 
 
 def test_empty_translation_is_ignored():
-    [span] = Segmenter("en").find_sentences("One.")
     passage = passage_of(["One."])
 
-    assert place_tags(passage, [(span, Answer(" \n"))]) == passage.items
+    assert place(passage, lambda _: Answer(" \n")) == passage.items
 
 
 def test_space_between_sentences_moves_tags():
     passage = passage_of("本。", ["木!"], None, "水。")
-    spans = Segmenter("ja").find_sentences(text_of(passage.items))
     answers = [Answer(text) for text in ("A book.", "Wood!", "Water.")]
-    sentences = [*zip(spans, answers, strict=True)]
+    [items] = Plan([passage], Segmenter("ja")).place(answers)
 
-    assert show_marks(place_tags(passage, sentences)) == "A book. <Wood!> *Water."
+    assert show_marks(items) == "A book. <Wood!> *Water."

@@ -77,7 +77,7 @@ def test_a_glossary_is_sealed_and_used(tmp_path, monkeypatch):
 def test_without_one_nothing_is_sealed(tmp_path, monkeypatch):
     bundle, metrics = seal(tmp_path, ExportParams(engines=(), golden_sentences=2), monkeypatch)
     assert metrics["glossary_terms"] == 0
-    assert "glossary.tsv" not in read_manifest(bundle)
+    assert "glossary.tsv" not in read_manifest(bundle)["files"]
 
 
 def test_a_glossary_is_the_one_that_was_pinned(tmp_path):

@@ -11,16 +11,16 @@ from pydantic import ValidationError
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
+from nmt_core.literals.checking import LOOP_TIMES, LOOP_WORDS, find_loop
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.spacy_words import SpacyWords
 from nmt_core.text.subword_sampling import drop_merges
-from nmt_core.text.subwords import SubwordConfig, read_kind, sample_evenly
+from nmt_core.text.subwords import SubwordConfig, sample_evenly
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, UNK, Vocabulary
-from nmt_core.text.words import LOOP_TIMES, LOOP_WORDS, find_loop
 from tests.support.subword_pairs import LINES, subwords
 
 # codes of languages
@@ -186,7 +186,6 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
         loaded = load_tokenizer(folder)
         assert type(loaded) is type(own)
         assert loaded.encode("der Hund, 5") == own.encode("der Hund, 5")
-    assert read_kind(tmp_path / "0") == "sentencepiece"
     (tmp_path / "0/sentencepiece.model").write_bytes(b"")
     with pytest.raises(BundleError, match="contains an empty tokenizer; run the tokenize stage"):
         load_tokenizer(tmp_path / "0")
@@ -242,8 +241,6 @@ def test_a_side_reads_a_line_once_and_knows_its_tag():
     assert side.tokenize(other) is other
     assert side.tokens(other) == ["dich", "und"]
     assert side.ids(other) == [5, UNK]
-    assert (side.find_tag(read), side.find_tag(other)) == ([7], [])
-    assert side.find_tag(Tokenized("x", [], "news")) == [6]
     assert side.surfaces("fu\u0308r dich") == ["für", "dich"]
     assert side.join(["fu\u0308r", " ", "dich "]) == "für dich"
     assert side.text([4, 6, 5]) == "für dich"

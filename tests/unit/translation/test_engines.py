@@ -88,7 +88,7 @@ ALL = [*NAMES]
 def test_engine_depends_on_bundle_device_and_packages(
     monkeypatch, name, held, device, missing, chosen
 ):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
+    monkeypatch.setattr(loading, "find_spec", lambda package: package != missing)
     if chosen in {*NAMES, "torch"}:
         assert loading.choose_engine(name, held, device) == chosen
         return
@@ -98,7 +98,7 @@ def test_engine_depends_on_bundle_device_and_packages(
 
 @pytest.mark.parametrize(("missing", "usable"), [("ctranslate2", ["torch"]), ("torch", ALL)])
 def test_engines_without_their_package_are_not_used(bundle, monkeypatch, missing, usable):
-    monkeypatch.setattr(loading, "is_installed", lambda package: package != missing)
+    monkeypatch.setattr(loading, "find_spec", lambda package: package != missing)
     assert loading.list_usable_engines(bundle) == usable
     if missing == "torch":
         with pytest.raises(ConfigError, match=r"\[torch\]'"):
