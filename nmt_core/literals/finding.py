@@ -111,7 +111,7 @@ _RUN = (
     rf"(?:{CHARACTER_REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
     rf"|(?<run>(?:(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
 )
-"""Compiled at its first use, which takes as long as a translation; most lines need none."""
+"""Compiled at its first use: that takes as long as a translation, and few lines need it."""
 
 _MARKS_AT_ENDS = regex.compile(rf"(?:{_MARK}|\p{{Cf}})+")
 _KEPT_END = regex.compile(r":[\w+\-]+:|(?=.*\p{L})\S*/\S*/")

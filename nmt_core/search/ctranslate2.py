@@ -12,10 +12,9 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import ctranslate2
-import numpy as np
 from pydantic import FiniteFloat, TypeAdapter
 from typing_extensions import override
 
@@ -34,6 +33,10 @@ from nmt_core.search.engine import (
 )
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, Vocabulary
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PATIENCE = 1.4
 """Ended hypotheses that finish a sentence, as a multiple of the beam size. Compared with exact
@@ -178,7 +181,7 @@ class CTranslate2Engine(Engine):
                     numbers = self.target.encode(tokens)
                     if tokens[-1:] == [SPECIALS[EOS]]:
                         numbers[-1] = EOS
-                    weights = np.array(matrix, dtype=np.float32) if matrix else None
+                    weights = _make_array(matrix) if matrix else None
                     candidates.append(Hypothesis((*numbers,), score - shift, 0.0, (), weights))
                 yield row, candidates
 
@@ -203,6 +206,12 @@ class CTranslate2Engine(Engine):
             for (_, candidate), result in zip(pairs, results, strict=True)
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
+
+
+def _make_array(matrix: Sequence[Sequence[float]]) -> "NDArray[np.float32]":
+    import numpy as np  # slow to import, and only attention needs it
+
+    return np.array(matrix, dtype=np.float32)
 
 
 def look_up_tokens(sentences: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[list[str]]:

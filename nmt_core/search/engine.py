@@ -6,14 +6,15 @@ This file imports neither torch nor an engine, so that listing a bundle's engine
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal, NamedTuple, Protocol, Self, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, get_args
 
 from nmt_core.base.errors import BundleError, NmtError, is_out_of_memory
 from nmt_core.base.registry import Registry
 from nmt_core.search.settings import BeamConfig
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MAX_BATCH_ROWS = 64
 """Maximum sentences of a batch in a fast engine; more are not faster."""
@@ -70,7 +71,7 @@ class Hypothesis(NamedTuple):
     """The terms of ``log_prob``: one for every token, then the term of EOS; empty if the caller did
     not request probabilities."""
 
-    attention: NDArray[np.float32] | None = None
+    attention: "NDArray[np.float32] | None" = None
     """Attention weights of tokens and EOS to the source and its EOS, (tokens + 1, source + 1); rows
     sum to 1. None if not requested or not available."""
 

@@ -1,8 +1,8 @@
 """Settings of search; this file imports no torch."""
 
+from array import array
 from typing import Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config, build
@@ -40,7 +40,8 @@ class SearchConfig(Config):
 
         Uses single precision, like ``compute_length_limits`` for a batch.
         """
-        scaled = np.float32(source_tokens) * np.float32(self.max_length_factor)
+        [factor] = array("f", [self.max_length_factor])
+        [scaled] = array("f", [source_tokens * factor])
         return min(int(scaled) + self.max_length_offset, self.max_length)
 
 

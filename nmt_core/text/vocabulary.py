@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from nmt_core.base import files
@@ -30,6 +29,12 @@ class Vocabulary:
                 f"run the vocabulary stage again"
             )
         self.tokens = tuple(tokens)
+        self.tags = {
+            token.removeprefix(TAG_BEGIN).removesuffix(TAG_END): number
+            for number, token in enumerate(tokens)
+            if token.startswith(TAG_BEGIN)
+        }
+        """The ID of each tag, by its name."""
         self._ids = {
             token: number
             for number, token in enumerate(tokens)
@@ -71,15 +76,6 @@ class Vocabulary:
         tags = sorted({*self.tags, *names})
         plain = [token for token in self.tokens if not token.startswith(TAG_BEGIN)]
         return Vocabulary([*plain, *(f"{TAG_BEGIN}{name}{TAG_END}" for name in tags)])
-
-    @cached_property
-    def tags(self) -> dict[str, int]:
-        """The ID of each tag, by its name."""
-        return {
-            token.removeprefix(TAG_BEGIN).removesuffix(TAG_END): number
-            for number, token in enumerate(self.tokens)
-            if token.startswith(TAG_BEGIN)
-        }
 
     def save(self, path: Path) -> None:
         """Write a file with one token per line."""

@@ -8,8 +8,6 @@ alone, so that a model translates without what fitted it.
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
@@ -92,14 +90,16 @@ class ConfidenceModel(Config):
             raise ValueError(f"this program knows no feature {min(unknown)!r}; update it")
         return self
 
-    def estimate(
-        self, sources: Sequence[str], translations: Sequence[Translation]
-    ) -> NDArray[np.float64]:
+    def estimate(self, sources: Sequence[str], translations: Sequence[Translation]) -> list[float]:
         """Return the probability that the translation of each source is good, from 0 to 1."""
-        rows = tabulate_features(sources, translations, list(self.features))
-        columns = [(each.mean, each.scale, each.weight) for each in self.features.values()]
-        means, scales, weights = np.array(columns).T
-        return apply_logistic(standardize(rows, means, scales) @ weights + self.intercept)
+        estimated = []
+        for features in map(measure_features, sources, translations):
+            log_odds = self.intercept
+            for name, own in self.features.items():
+                deviation = (features[name] - own.mean) / own.scale
+                log_odds += own.weight * min(max(deviation, -FARTHEST), FARTHEST)
+            estimated.append(0.5 * (1 + math.tanh(0.5 * log_odds)))
+        return estimated
 
     def can_judge(self, translation: Translation) -> bool:
         """Tell whether it was fitted on text of this kind, and the translation was searched for."""
@@ -112,7 +112,7 @@ class ConfidenceModel(Config):
         """Return the translations of each line with their confidence, if they have one."""
         lines = [line for line, several in zip(sources, translations, strict=True) for _ in several]
         estimated = self.estimate(lines, [each for several in translations for each in several])
-        confidences = iter(estimated.tolist())
+        confidences = iter(estimated)
         return [
             [
                 each._replace(confidence=new if self.can_judge(each) else None)
@@ -153,29 +153,3 @@ def measure_features(source: str, translation: Translation) -> dict[str, float]:
         "repetition": 1 - len(set(runs)) / len(runs) if runs else 0.0,
         "breaches": float(len(translation.breaches)),
     }
-
-
-def tabulate_features(
-    sources: Sequence[str], translations: Sequence[Translation], names: Sequence[str]
-) -> NDArray[np.float64]:
-    """Return a row of features for each translation, a column for each name."""
-    measured = map(measure_features, sources, translations)
-    rows = [[features[name] for name in names] for features in measured]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
-
-
-def standardize(
-    rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return features in standard deviations from their means, at most ``FARTHEST``."""
-    return np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
-
-
-def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of log-odds."""
-    return 0.5 * (1 + np.tanh(0.5 * log_odds))
-
-
-def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the tenth of each confidence, from 0."""
-    return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 from nmt_core.base.config import Config
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.confidence import (
+    FARTHEST,
     TENTHS,
     ConfidenceModel,
     FeatureWeight,
     Reliability,
     ReliabilityBin,
-    apply_logistic,
-    find_tenths,
-    standardize,
-    tabulate_features,
+    measure_features,
 )
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -44,6 +42,32 @@ SIGNS = {
 }
 """Bounds of the weight of each feature: a lower score, an odd length, repetition and lost literals
 never speak for a translation, whatever chance has put into validation text."""
+
+
+def tabulate_features(
+    sources: Sequence[str], translations: Sequence[Translation], names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return a row of features for each translation, a column for each name."""
+    measured = map(measure_features, sources, translations)
+    rows = [[features[name] for name in names] for features in measured]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+
+
+def standardize(
+    rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return features in standard deviations from their means, at most ``FARTHEST``."""
+    return np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
+
+
+def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the probabilities of log-odds."""
+    return 0.5 * (1 + np.tanh(0.5 * log_odds))
+
+
+def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the tenth of each confidence, from 0."""
+    return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)
 
 
 def explain_unfit(good: NDArray[np.bool_]) -> str | None:
@@ -90,7 +114,7 @@ def fit_confidence(
         },
         validation=(0,) * TENTHS,
     )
-    tenths = find_tenths(model.estimate(sources, translations))
+    tenths = find_tenths(np.array(model.estimate(sources, translations)))
     counts = np.bincount(tenths, minlength=TENTHS).tolist()
     return model.model_copy(update={"validation": tuple(counts)})
 

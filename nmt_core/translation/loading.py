@@ -204,7 +204,10 @@ def _load_full(
 
 
 def _find_aligner(folder: Path) -> "Aligner | None":
-    from nmt_core.text.aligner.aligner import ALIGNER, find_aligner  # lines need none
+    from nmt_core.text.aligner.aligner import (
+        ALIGNER,
+        find_aligner,
+    )  # slow to import, and few lines need it
 
     return find_aligner(folder / ALIGNER)
 

@@ -173,8 +173,8 @@ class Protector:
         self.source, self.languages, self.search = source, languages, search
         self.restorer, self.load_aligner = restorer, load_aligner
         self.terms = [find for glossary in glossaries for find in glossary.finders]
-        known = {*source.vocabulary.tokens} & {*target.vocabulary.tokens}
-        self.has_symbols = known >= {*ALL_SYMBOLS}
+        known = (side.vocabulary.tokens for side in (source, target))
+        self.has_symbols = not any({*ALL_SYMBOLS}.difference(tokens) for tokens in known)
         words = restorer.words if restorer else ()
         self._reads_references = not ENTITY_NAMES.isdisjoint(words)
 

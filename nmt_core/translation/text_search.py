@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from nmt_core.base.config import Config
@@ -21,6 +19,9 @@ from nmt_core.text.words import list_words
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from nmt_core.search.pytorch import PyTorchEngine
     from nmt_core.text.aligner.aligner import Aligner
 
@@ -163,8 +164,10 @@ class TextSearch:
         ]
 
 
-def drop_tag_column(attention: NDArray[np.float32]) -> NDArray[np.float32]:
+def drop_tag_column(attention: "NDArray[np.float32]") -> "NDArray[np.float32]":
     """Return attention without its first column, which is that of a tag; rows keep their sums."""
+    import numpy as np  # slow to import, and only attention needs it
+
     left = attention[:, 1:]
     sums = left.sum(axis=1, keepdims=True)
     whole = attention.sum(axis=1, keepdims=True)

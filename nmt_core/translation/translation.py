@@ -6,16 +6,17 @@ translated by itself, for models are trained on sentences and lose some of sever
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.documents.plain_text import CELL_END, LINE_END, MARKER, read_plain_text
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.segments import Passage
 from nmt_core.literals.checking import Breach
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Translation(NamedTuple):
@@ -41,7 +42,7 @@ class Translation(NamedTuple):
     written where it read symbols. Empty of what no model has read: an empty line, one of figures
     and signs, and what a memory holds."""
 
-    attention: NDArray[np.float32] | None = None
+    attention: "NDArray[np.float32] | None" = None
     """Attention of each token, and last the end, to each source token, and last its end: (tokens
     + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has
     attention."""

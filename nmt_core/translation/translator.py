@@ -62,8 +62,7 @@ class Translator:
     memory: "TranslationMemory | None" = None
     """Approved translations, which ``translate`` takes as they are."""
     load_aligner: "Callable[[], Aligner | None]" = lambda: None
-    """Loads what links the words of translations with those of their sources, at its first use;
-    earlier exports have none."""
+    """Loads the aligner of words at its first use; returns None for earlier exports."""
     confidence_model: ConfidenceModel | None = None
     """Tells how likely a translation is good; None if that was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
@@ -379,7 +378,7 @@ def translate_document(
     Raises:
         DocumentError: if the file cannot be read, or the other exists or has no name.
     """
-    from nmt_core.documents.formats import translate_file  # lines need no formats
+    from nmt_core.documents.formats import translate_file  # lines do not need it
 
     out = Path(output) if output else translator.name_output(Path(path))
     documents = translator.open_documents(review_below=review_below)

@@ -134,7 +134,7 @@ def judge_confidence(
         return ConfidenceReport(missing=missing)
     fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
     tested, good_tested = select_searched(params, test, language=language)
-    estimated = fitted.estimate(*tested)
+    estimated = np.array(fitted.estimate(*tested))
     judged = np.array([fitted.can_judge(one) for one in tested[1]], dtype=bool)
     reliability = measure_reliability(estimated[judged], good_tested[judged])
     model = fitted.model_copy(update={"reliability": reliability})

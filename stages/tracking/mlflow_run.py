@@ -259,8 +259,7 @@ def list_requirements(folder: Path) -> list[str]:
     """
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     programs = (find_program(engine).package for engine in list_engines(folder) or ["torch"])
-    tokenizers = [folder / "tokenizer" / side / "tokenizer.json" for side in ("source", "target")]
-    kinds = (files.read_json(path)["kind"] for path in tokenizers)
+    kinds = (files.read_json(path)["kind"] for path in folder.glob("tokenizer/*/tokenizer.json"))
     used = {"translate", "glossary", *programs, *kinds}
     extras = (lines for extra, lines in project["optional-dependencies"].items() if extra in used)
     names = {
