@@ -183,17 +183,12 @@ def test_failed_start_is_explained(make_toy, monkeypatch, script, problem):
 
 def test_both_answer_after_start_and_neither_after_stop(make_toy):
     both = Servers(make_toy(), make_toy())
-    both.start()
-    assert [toy.answers() for toy in both] == [True, True]
-
-    both.stop()
-    assert [toy.answers() for toy in both] == [False, False]
-
-
-@pytest.mark.parametrize("scripts", [(FAIL, ANSWER), (ANSWER, FAIL)])
-def test_start_fails_unless_both_answer(make_toy, scripts):
-    with pytest.raises(StartError, match="toy ended before it answered"):
-        Servers(*map(make_toy, scripts)).start()
+    for step, answers in ((both.start, [True, True]), (both.stop, [False, False])):
+        step()
+        assert [toy.answers() for toy in both] == answers
+    for scripts in ((FAIL, ANSWER), (ANSWER, FAIL)):
+        with pytest.raises(StartError, match="toy ended before it answered"):
+            Servers(*map(make_toy, scripts)).start()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1"])

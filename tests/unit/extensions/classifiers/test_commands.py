@@ -1,8 +1,12 @@
 """The commands that learn classifiers and apply them."""
 
+import json
+from random import Random
+
 import pytest
 
 from nmt_core.extensions.classifiers.model import load_classifier
+from nmt_core.extensions.classifiers.texts import hold_out, read_labelled
 from tests.support.commands import refuse, run
 
 TEXT = "".join(
@@ -58,6 +62,22 @@ def test_accuracy_is_told_with_its_interval(folder, tmp_path):
         "of neg\t50.00 %\t9.45 to 90.55 %\t1 of 2",
         "of pos\t100.00 %\t20.65 to 100.00 %\t1 of 1",
     ]
+
+
+def test_reported_accuracy_is_that_of_the_kept_epoch(tmp_path):
+    """Labels are drawn, so accuracy comes and goes."""
+    draw, text, out = Random(1), tmp_path / "a.tsv", tmp_path / "out"
+    rows = ((draw.choice(["neg", "pos"]), *(draw.randint(0, 9) for _ in "abc")) for _ in range(60))
+    text.write_text("".join("{}\t{} {} {}\n".format(*row) for row in rows))
+    settings = ["--set=held_out=0.5", "--set=training.epochs=6", "--set=training.rows=4"]
+    told = run("learn-classifier", "--labelled", text, "--out", out, *SMALL, *settings).stderr
+    _, held_out = hold_out(read_labelled(text), 0.5, seed=1)
+    text.write_text("".join(map("{0[0]}\t{0[1]}\n".format, held_out)))
+    measured = run("classify", "--model", out, "--labelled", text).stdout.split("\t")[1]
+
+    assert f"accuracy {measured} on held-out texts" in told
+    points = json.loads((out / "learning.json").read_text())["points"]
+    assert points[-1]["validation_accuracy"] < max(one["validation_accuracy"] for one in points)
 
 
 def test_vectors_bring_their_width(folder, tmp_path):
