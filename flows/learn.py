@@ -34,9 +34,9 @@ from stages.learning.correction_corpus import (
 )
 from stages.learning.judgement import (
     Learned,
+    count_uses,
     explain_shortage,
     judge_learning,
-    list_fates,
     record_learned,
     render_corrections,
     render_learned,
@@ -87,14 +87,14 @@ def learn(
             say(f"{missing}, so nothing is learnt")
             return None
         corrections = write_corrections(learning, download.languages, download.filter)
-        fates = ", ".join(f"{n:,} {fate}" for fate, n in list_fates(corrections).items())
-        say(f"{corrections.given:,} corrections: {fates}")
+        uses = ", ".join(f"{n:,} {use}" for use, n in count_uses(corrections).items())
+        say(f"{corrections.given:,} corrections: {uses}")
         if shortage := explain_shortage(corrections, learning):
             say(shortage)
             create_markdown_artifact(
                 f"{shortage.capitalize()}.\n\n{render_corrections(corrections)}",
                 key="learned",
-                description="What became of corrections",
+                description="Uses of the corrections",
             )
             return None
         if was_judged(corrections, learning, gate):

@@ -1,7 +1,7 @@
-"""One file per DVC stage: thin, knows paths and parameters, calls the library."""
+"""One module per DVC stage: it loads its settings and calls the library."""
 
 import gc
 
-import nmt_core as nmt_core  # before torch, see there
+import nmt_core as nmt_core  # must come before torch; nmt_core says why
 
-gc.set_threshold(100_000, 50, 50)  # imports, most of a short stage, make objects that stay
+gc.set_threshold(100_000, 50, 50)  # most time of a short stage is imports, whose objects stay

@@ -1,9 +1,9 @@
-"""Write what each stage depends on beside data: digests of its code, and all settings.
+"""Write the dependencies of each stage besides data: digests of its code, and all settings.
 
 Usage: python -m stages.code
 Reads:  the code of nmt_core/ and stages/, dvc.yaml, params.yaml
 Writes: code/STAGE.json, a digest of each file without its comments and docstrings
-        code/settings.json, all settings, those at their defaults, too
+        code/settings.json, all settings, including defaults
 """
 
 import yaml
@@ -16,7 +16,7 @@ from stages.runtime.fingerprint import digest_code
 
 
 def write_code() -> None:
-    """Write the files of the stages in dvc.yaml that depend on them."""
+    """Write the code digests of the stages that list them in dvc.yaml, and all settings."""
     pipeline = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     outputs = {stage: paths.CODE / f"{stage}.json" for stage in pipeline}
     stages = [name for name, path in outputs.items() if str(path) in pipeline[name].get("deps", ())]

@@ -1,12 +1,13 @@
 """Fetch, clean and split parallel text without leaks, and fetch vectors and the initial model.
 
 Usage: python -m stages.download
-Reads:  the network, or the files that params.yaml names; the registry, if its champion is the start
+Reads:  the network, or files that params.yaml names; the registry, if training starts from its
+        champion
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.json,
         data/monolingual/, data/weights.json, data/tags.json,
         data/vectors/{source,target}.vec, data/vectors/vectors.json,
-        data/initial_model/, reports/download.json, reports/data.html; and fetched files and what
-        was read of them: downloads/
+        data/initial_model/, reports/download.json, reports/data.html; and downloads/, with fetched
+        files and their filtered text
 """
 
 import logging
@@ -63,10 +64,10 @@ from stages.runtime.fingerprint import digest_code, hash_json
 LOGGER = logging.getLogger(__name__)
 
 KEPT = "sifted"
-"""In the folder of downloads: what comes of each corpus, until its text or a setting changes."""
+"""Folder in downloads/ of the filtered corpora, reused until their text or settings change."""
 
-NOTICES = {"header_row": "header rows, which are no pairs and were left out: {:,}"}
-"""What is said of a text that was read, by the name of its count."""
+NOTICES = {"header_row": "header rows that were left out: {:,}"}
+"""Messages about a text, by the name of the count."""
 
 
 def run(
@@ -79,14 +80,14 @@ def run(
     code: str = "",
     texts: Sequence[TrainedText] = (),
 ) -> DownloadReport:
-    """Write corpus and vectors, each folder whole; return the counts of kept and removed pairs.
+    """Write corpus and vectors, each folder atomically; return the counts of pairs.
 
-    Text of one language alone is written beside ``corpus``. ``downloads`` keeps what was fetched,
-    and what comes of each corpus by this ``code``; ``texts`` are those of the initial model.
+    Monolingual text is written beside ``corpus``. ``downloads`` caches fetched files, and the
+    corpora that this ``code`` filtered; ``texts`` are those of the initial model.
 
     Raises:
-        CorpusError: if a text cannot be trusted, a split is left without a pair, or a file cannot
-            be fetched or is not what was promised.
+        CorpusError: if a text looks wrong as a whole, a split has no pair, or a file cannot be
+            fetched or has another checksum.
     """
     fetch = partial(http.fetch, folder=downloads, config=params.http)
     with files.whole_folder(corpus) as folder, _scratch(downloads / "scratch") as scratch:
@@ -105,7 +106,7 @@ def run(
             monolingual = _write_monolingual(params, reader, folder, part, read)
     with files.whole_folder(vectors) as folder:
         rows = params.vectors.obtain(params.languages, folder, fetch=fetch)
-        # also says that there are none; DVC warns of empty folders
+        # written without vectors, too: DVC warns of empty folders
         files.write_json(folder / "vectors.json", rows)
     return report.model_copy(update={"monolingual": monolingual, "vectors": rows})
 
@@ -114,8 +115,8 @@ def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) 
     """Write the files of the initial model that training needs; return its identity.
 
     Raises:
-        BundleError: if it is incomplete, altered, or not the pinned one.
-        RegistryError: if there is no such champion, or the registry does not answer.
+        BundleError: if the model is incomplete or altered, or has another digest than the pinned.
+        RegistryError: if the champion is missing, or the registry does not answer.
     """
     config = params.initial_model
     with files.whole_folder(folder) as part, _scratch(scratch) as arriving:
@@ -131,13 +132,13 @@ def bring_initial_model(params: DownloadParams, folder: Path, *, scratch: Path) 
                 origin |= copy_initial_model(fetched, part, sha256=config.sha256)
             case _:
                 origin = {}
-        # also says that there is none; DVC warns of empty folders
+        # written without a model, too: DVC warns of empty folders
         files.write_json(part / "initial_model.json", origin)
     return origin
 
 
 def main() -> None:
-    """Run on the project's files."""
+    """Run the stage on the project's own paths."""
     params = load(DownloadParams, "download")
     initial_model = bring_initial_model(
         params, paths.INITIAL_MODEL, scratch=paths.DOWNLOADS / "initial_model"
@@ -162,16 +163,15 @@ def main() -> None:
 
 
 def list_notices(report: DownloadReport) -> Iterator[str]:
-    """Yield what a person should know of the text, a sentence each."""
+    """Yield messages about the text that the user should read, a sentence each."""
     for what, count in report.noticed.items():
         yield NOTICES[what].format(count)
     for name, corpus in (report.corpora | report.monolingual).items():
         yield from (f"{name}: {notice}" for notice in corpus.notices)
     if (tests := report.pairs["test"]) < MIN_TEST_SENTENCES:
         yield (
-            f"test has {tests:,} pairs, too few to tell two models apart; give "
-            f"{MIN_TEST_SENTENCES} or more, or raise download.split.test_per_10000 where they are "
-            f"split off"
+            f"test has {tests:,} pairs, too few to tell two models apart; provide at least "
+            f"{MIN_TEST_SENTENCES}, or raise download.split.test_per_10000 if they are split off"
         )
 
 
@@ -182,18 +182,17 @@ def _write_corpora(
     replay = getattr(params.initial_model, "replay", 0.0)
     if replay and not texts:
         LOGGER.warning(
-            "the export of the initial model names no text, as earlier ones do not, so none is "
-            "replayed, and much of what the model knows may be forgotten; add that text to "
-            "download.corpora"
+            "the export of the initial model is of an earlier version and names no text, so no "
+            "text is replayed and the new model may forget much; add its text to download.corpora"
         )
-    wanted = list_replayed(texts if replay else (), params.corpora, params.languages)
-    replayed, more = read_replayed(
-        wanted,
+    listed = list_replayed(texts if replay else (), params.corpora, params.languages)
+    replayed, read_again = read_replayed(
+        listed,
         lambda text: replace(reader, filters=text.filter, split=text.split, replayed=True).read(
             text.corpora
         ),
     )
-    read |= more
+    read |= read_again
     corpora = {**params.parallel, **replayed}
     reader.remove_unused(read.values())
     parallel = {name: read[name] for name in corpora}
@@ -212,7 +211,7 @@ def _write_corpora(
         replay,
     )
     kept = count_kept(parallel)
-    readings = [each for one in parallel.values() for each in one.readings.values()]
+    readings = [each for corpus in parallel.values() for each in corpus.readings.values()]
     report = DownloadReport(
         pairs={str(split): count for split, count in kept.items()},
         removed={name: _sort(count_removed(parallel, name)) for name in SPLITS},
@@ -255,13 +254,13 @@ def _write_monolingual(
     folder: Path,
     read: Mapping[str, FilteredCorpus],
 ) -> dict[str, MonolingualReport]:
-    """Write the text of each language alone; return the counts of each of its corpora."""
+    """Write the monolingual text of each language; return the counts of each corpus."""
     measured: dict[str, MonolingualReport] = {}
     for side, code in zip(paths.SIDES, params.languages.codes, strict=True):
         own = {
-            name: one
-            for name, one in params.corpora.items()
-            if isinstance(one, MonolingualCorpus) and one.language == code
+            name: each
+            for name, each in params.corpora.items()
+            if isinstance(each, MonolingualCorpus) and each.language == code
         }
         if not own:
             continue
@@ -279,23 +278,23 @@ def _write_monolingual(
             name: MonolingualReport(
                 language=code,
                 licence=describe_licence(own[name])["license"],
-                lines=one.kept["train"],
-                removed=_sort(one.list_reasons("train")),
-                notices=one.notices,
-                origins=one.origins,
+                lines=text.kept["train"],
+                removed=_sort(text.list_reasons("train")),
+                notices=text.notices,
+                origins=text.origins,
             )
-            for name, one in filtered.items()
+            for name, text in filtered.items()
         }
-    # also says that there are none; DVC warns of empty folders
-    lines = {name: one.lines for name, one in measured.items()}
+    # written without text, too: DVC warns of empty folders
+    lines = {name: text.lines for name, text in measured.items()}
     files.write_json(folder / "monolingual.json", lines)
     return measured
 
 
 def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) -> CorpusDescription:
-    """Describe the corpora for the export and the registration of a model.
+    """Return a description of the corpora for the export and the registration of a model.
 
-    ``replayed`` are corpora of the initial model that are read, too.
+    ``replayed`` are corpora of the initial model that training reads again.
     """
     return CorpusDescription(
         kind=", ".join(dict.fromkeys(corpus.kind for corpus in params.corpora.values())),
@@ -306,9 +305,9 @@ def describe_corpora(params: DownloadParams, replayed: Corpora | None = None) ->
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder, also if a killed run has left its own, and remove it.
+    """Yield an empty folder, and remove it at the end; leftovers of a killed run are deleted.
 
-    Experiments that run at once share it, so one waits for the other.
+    Experiments that run at once share the folder, so each waits for its lock.
     """
     with files.locked(folder.with_name(f"{folder.name}.lock")):
         shutil.rmtree(folder, ignore_errors=True)
@@ -324,7 +323,7 @@ def _sort(counts: Counter[str]) -> dict[str, int]:
 
 
 def _describe_near(near: Nearness, tests: int) -> NearDuplicates:
-    """Describe the near duplicates of train of so many test pairs, and of validation."""
+    """Return the counts of near duplicates of test and validation; ``tests`` counts test pairs."""
     return NearDuplicates(
         pairs=len(near.rows),
         test_sentences=int((near.counts[:tests] > 0).sum()),

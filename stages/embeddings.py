@@ -1,7 +1,7 @@
-"""Give every token of the vocabularies a vector to start from, where vectors are wanted.
+"""Write the initial vectors of all tokens, if params.yaml sets vectors.
 
 Usage: python -m stages.embeddings
-Reads:  data/vocabulary/, and data/tokenized/train.* or data/vectors/, as embeddings.vectors says
+Reads:  data/vocabulary/, and data/tokenized/train.* or data/vectors/, by embeddings.vectors
 Writes: data/embeddings/embeddings.json, data/embeddings/{source,target}.safetensors,
         reports/embeddings.json
 """
@@ -27,9 +27,9 @@ from stages.runtime.fingerprint import check_digests
 def run(
     params: EmbeddingsParams, *, vocabulary: Path, tokenized: Path, vectors: Path, embeddings: Path
 ) -> dict[str, int]:
-    """Write the matrices of both sides, if any, and their origins; return the counts."""
+    """Write the embedding matrices of both sides and their origins; return the counts of words."""
     config = params.vectors
-    made: dict[str, WordVectors] = {}
+    vectors_of: dict[str, WordVectors] = {}
     match config:
         case LearnedEmbeddings():
             pass
@@ -37,28 +37,30 @@ def run(
             texts = [tokenized / f"train.{side}" for side in paths.SIDES]
             words = [vocabulary / f"{side}.txt" for side in paths.SIDES]
             trained = train_vectors(texts, words, config)
-            made = dict(zip(paths.SIDES, trained, strict=True))
+            vectors_of = dict(zip(paths.SIDES, trained, strict=True))
         case GivenVectors():
-            made = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
-            _check_dimensions(made, vectors)
+            vectors_of = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
+            _check_dimensions(vectors_of, vectors)
     with files.whole_folder(embeddings) as part:
-        for side, of_words in made.items():
+        for side, side_vectors in vectors_of.items():
             random = make_generator(params.seed, "embeddings", side)
-            weight = build_embedding_matrix(of_words, random, name=side)
+            weight = build_embedding_matrix(side_vectors, random, name=side)
             save_file({"weight": weight}, part / f"{side}.safetensors")
         files.write_json(
             part / "embeddings.json",
             {
                 "kind": config.kind,
-                "frozen": params.frozen and bool(made),
-                "dimensions": {side: of_words.dimensions for side, of_words in made.items()},
+                "frozen": params.frozen and bool(vectors_of),
+                "dimensions": {
+                    side: side_vectors.dimensions for side, side_vectors in vectors_of.items()
+                },
             }
-            | {side: of_words.counts() for side, of_words in made.items()},
+            | {side: side_vectors.counts() for side, side_vectors in vectors_of.items()},
         )
     return {
         f"{side}_{name}": count
-        for side, of_words in made.items()
-        for name, count in of_words.counts().items()
+        for side, side_vectors in vectors_of.items()
+        for name, count in side_vectors.counts().items()
     }
 
 
@@ -67,12 +69,12 @@ def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
     return read_vectors(vectors / f"{side}.vec", tokens)
 
 
-def _check_dimensions(made: dict[str, WordVectors], vectors: Path) -> None:
-    source, target = (made[side].dimensions for side in paths.SIDES)
+def _check_dimensions(vectors_of: dict[str, WordVectors], vectors: Path) -> None:
+    source, target = (vectors_of[side].dimensions for side in paths.SIDES)
     if source != target:
         raise CorpusError(
-            f"{vectors} holds source vectors of {source} numbers and target vectors of {target}; "
-            f"take two of one length"
+            f"{vectors} holds source vectors of {source} dimensions and target vectors of "
+            f"{target}; use two files with the same number of dimensions"
         )
 
 

@@ -45,13 +45,13 @@ from stages.runtime.trained import (
 from stages.tracking.run_metadata import list_numbers, open_evaluation, show_scores
 
 PICTURE_TOKENS = 30
-"""Longer sentences make unreadable pictures."""
+"""Maximum number of tokens per side in a picture of attention; more would be unreadable."""
 
 SEARCH_SENTENCES = 500
 """Maximum number of validation sentences for choosing a length penalty and comparing beams."""
 
-FEWEST_POINTS = 4
-"""Minimum number of logged points of a training for a curve."""
+MIN_POINTS = 4
+"""Minimum number of logged points of a curve; with fewer, the validations are drawn."""
 
 ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
 """Source sentences, their references and their tags."""
@@ -68,8 +68,8 @@ def run(
 ) -> Evaluation:
     """Score the model, and write translations, examples, pictures and the report of the run.
 
-    A line of a corpus with a tag is translated with that tag. ``timed`` takes the sentences
-    translated per second, which differ from run to run.
+    Lines of a corpus with a tag are translated with that tag. ``timed`` receives the sentences
+    translated per second, which differ from run to run. Returns all results.
     """
     validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
     translator = choose_length_penalty(
@@ -113,13 +113,13 @@ def translate_test_set(
     *,
     timed: Callable[[float], None],
 ) -> TranslatedText:
-    """Translate the test set; ``timed`` takes the sentences per second."""
+    """Return the test set with its translations; ``timed`` receives the sentences per second."""
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     references = list(files.read_lines(inputs.corpus / "test.target"))
-    began = time.monotonic()
+    start = time.monotonic()
     read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
     translations = [best for best, *_ in translator.search(read, n_best=1)]
-    timed(len(sources) / max(time.monotonic() - began, 1e-9))
+    timed(len(sources) / max(time.monotonic() - start, 1e-9))
     return TranslatedText(languages, sources, references, read, translations)
 
 
@@ -130,7 +130,7 @@ def measure(
     validation: ValidationText,
     corpora: dict[str, slice],
 ) -> Evaluation:
-    """Measure a translated test set; ``corpora`` has the test sentences of each corpus."""
+    """Return the results of a translated test set; ``corpora`` has the rows of each corpus."""
     language = text.languages.target
     held_out = tag_lines(translator.source, validation[0], validation[2])
     confidence = judge_confidence(
@@ -153,7 +153,7 @@ def measure(
 
 
 def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[str | None]]:
-    """Return the validation sentences on which settings of the search are tried."""
+    """Return the validation sentences for trials of search settings."""
     sources, references, tags = validation
     return (
         [*sources[:SEARCH_SENTENCES]],
@@ -171,7 +171,7 @@ def choose_length_penalty(
 ) -> Translator:
     """Return the translator with the length penalty that has the best score on validation text.
 
-    Nothing is tried for greedy search, which has no length penalty.
+    Greedy search has no length penalty, so its translator is returned unchanged.
     """
     if not params.choose_length_penalty or params.beam.beam_size == 1 or not validation[0]:
         return translator
@@ -192,9 +192,9 @@ def choose_length_penalty(
 def score_beam_sizes(
     params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
 ) -> dict[str, float]:
-    """Return the first score of validation text by beam size: 1, 2, 4 ... and the configured one.
+    """Return the first metric's score on validation text by beam size.
 
-    ``language`` is the code of the target language.
+    Sizes are 1, 2, 4 ... up to the configured one. ``language`` is the target language's code.
     """
     metric = load_metric(params.metrics[0], language)
     sources, references, tags = take_first(validation)
@@ -208,9 +208,9 @@ def score_beam_sizes(
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:
-    """Draw losses, scores and learning rates of a training, from its ``training.json``."""
+    """Draw losses, scores and learning rates of a training; ``record`` is ``training.json``."""
     history, logged = record["history"], record["curve"]
-    if len(logged) < FEWEST_POINTS:
+    if len(logged) < MIN_POINTS:
         logged = [point | {"loss": point["train_loss"]} for point in history]
     metric = next(reversed(history[0]["validation_scores"]))
     steps, updates = ([point["step"] for point in points] for points in (history, logged))
@@ -227,7 +227,7 @@ def draw_training(path: Path, record: dict[str, Any]) -> None:
 
 
 def write_translations(path: Path, text: TranslatedText) -> None:
-    """Write every test sentence with its translation, so that all scores can be computed again."""
+    """Write every test sentence with its translation as TSV, to compute all scores from."""
     rows = zip(text.sources, text.references, text.translations, strict=True)
     lines = (
         "\t".join([f"{t.score:.4f}", *(cell.replace("\t", " ") for cell in (s, r, t.text))])
@@ -278,7 +278,7 @@ def main() -> None:
         numbers = list_numbers(evaluation) | {"model_parameters": training["parameters"]}
         tracker.metrics(numbers, step=0)
         tracker.params(
-            {f"test_{name}_signature": one.signature for name, one in evaluation.scores.items()}
+            {f"test_{name}_signature": score.signature for name, score in evaluation.scores.items()}
         )
         for name in ("attention", "learning_curve.png"):
             tracker.artifact(paths.REPORTS / name, under="plots")

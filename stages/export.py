@@ -1,8 +1,8 @@
-"""Seal the trained model into one folder that translates raw text on its own.
+"""Export the trained model as one sealed folder that translates raw text.
 
 Usage: python -m stages.export
 Reads:  models/trained/, data/tokenizer/, data/vocabulary/, data/corpus/,
-        reports/, and the user's glossary, if there is one
+        reports/, and the user's glossary, if params.yaml names one
 Writes: models/export/, reports/export.json
 """
 
@@ -63,17 +63,17 @@ def run(
     confidence: ConfidenceModel | None,
     export: Path,
 ) -> dict[str, Any]:
-    """Write the folder, load it again, and make sure it translates as the trained model does.
+    """Write the folder, load it again, and check that it translates like the trained model.
 
-    ``write_papers`` returns the documents about a model with these engines and terms, and
-    ``confidence`` was fitted by the evaluation.
+    ``write_papers`` returns the documents about a model from the reports of its engines and the
+    number of its terms; ``confidence`` was fitted by the evaluation. Returns counts and reports.
     """
     trained = load_trained(evaluation, inputs, languages)
     glossaries = read_glossary(params, languages)
     translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
     chosen = draw_line_numbers(len(sources), params.golden_sentences, evaluation.seed)
-    wanted = params.shortlist if params.engines else None  # nobody else reads one
+    shortlist = params.shortlist if params.engines else None  # only engines read it
     model_config = files.read_json(inputs.trained / "model.json")
     with tempfile.TemporaryDirectory() as scratch:
         engines, reports = prepare_engines(
@@ -83,31 +83,31 @@ def run(
             folder=Path(scratch),
             text=read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
             threads=evaluation.threads or count_cores(),
-            shortlist=learn_from_training(wanted, inputs, translator),
+            shortlist=learn_from_training(shortlist, inputs, translator),
         )
         terms = sum(len(glossary.translations) for glossary in glossaries)
-        written = {"glossary_terms": terms, "engines": reports}
+        contents = {"glossary_terms": terms, "engines": reports}
         write_bundle(
             export,
             translator=translator,
             model_config=model_config,
-            papers=write_papers(written),
+            papers=write_papers(contents),
             golden_sentences=[sources[number] for number in chosen],
             engines=engines,
         )
-    everything = [path for path in export.rglob("*") if path.is_file()]
+    exported_files = [path for path in export.rglob("*") if path.is_file()]
     return {
-        "files": len(everything),
-        "bytes": sum(path.stat().st_size for path in everything),
+        "files": len(exported_files),
+        "bytes": sum(path.stat().st_size for path in exported_files),
         "golden_sentences": len(chosen),
-        **written,
+        **contents,
     }
 
 
 def learn_from_training(
     settings: ShortlistConfig | None, inputs: Inputs, translator: Translator
 ) -> Shortlist | None:
-    """Return the shortlist of a model, learnt from pairs all over its training text."""
+    """Return the shortlist of a model, learnt from evenly spread training pairs; None if off."""
     if settings is None:
         return None
     source, target = translator.source, translator.target
@@ -115,44 +115,43 @@ def learn_from_training(
     count = sum(1 for _ in files.read_lines(sides[0]))
     lines = zip(*map(files.read_lines, sides), strict=True)
     chosen = islice(lines, 0, None, max(1, -(-count // settings.pairs)))
-    pairs = [(np.array(source.ids(one)), np.array(target.ids(other))) for one, other in chosen]
+    pairs = [(np.array(source.ids(a)), np.array(target.ids(b))) for a, b in chosen]
     tokens = source.vocabulary.tokens, target.vocabulary.tokens
     return learn_shortlist(pairs, tokens, settings)
 
 
 def read_glossary(params: ExportParams, languages: Languages) -> tuple[Glossary, ...]:
-    """Return the glossary to seal, none if params.yaml names none.
+    """Return the glossary to export; empty if params.yaml names no glossary.
 
     Raises:
-        ConfigError: if it cannot be read, a line of it is wrong, or it is not the pinned one.
+        ConfigError: if it cannot be read, a line of it is wrong, or its digest has changed.
     """
     if params.glossary is None:
         return ()
     glossary = Glossary.load(params.glossary, languages.codes)
     if params.glossary_sha256 not in ("", files.sha256(params.glossary)):
         raise ConfigError(
-            f"the glossary {params.glossary} changed since params.yaml was written; take the "
-            f"change in: make repro"
+            f"the glossary {params.glossary} changed since params.yaml was written; run: make repro"
         )
     return (glossary,)
 
 
 def take_length_penalty(params: EvaluateParams, evaluation: Evaluation) -> EvaluateParams:
-    """Return settings of evaluation with the length penalty that it chose."""
+    """Return settings with the length penalty that the evaluation chose."""
     beam = params.beam.model_copy(update={"length_penalty": evaluation.length_penalty})
     return params.model_copy(update={"beam": beam})
 
 
 def list_extras(reports: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the extras that serve a model with these reports of its engines."""
+    """Return the extras of the package that serving requires, by the reports of the engines."""
     sealed = any("left_out" not in report for report in reports.values())
     return "serve" if sealed else "serve,torch"
 
 
 def list_texts() -> list[dict[str, Any]]:
-    """Return what the model was trained on, without secrets: its own text, and its predecessors'.
+    """Return the settings of the model's training text and of its initial models', without secrets.
 
-    Paths of files stand there as params.yaml has them.
+    Paths of files are those of params.yaml.
     """
     download = yaml.safe_load(read_public_params())["download"]
     own = {name: download[name] for name in TrainedText.model_fields}
@@ -161,7 +160,7 @@ def list_texts() -> list[dict[str, Any]]:
 
 
 def find_provenance() -> dict[str, str]:
-    """Return the commit the model was made from and its day, where they are known."""
+    """Return the commit of the checkout and its date; "unknown" without git."""
     try:
         return {
             "commit": describe_checkout(),

@@ -49,13 +49,13 @@ class DownloadParams(CorporaConfig):
     """The corpora and the word vectors, and their filters."""
 
     split: SplitConfig = SplitConfig()
-    """Split of validation and test, if no corpus brings them."""
+    """Shares of validation and test pairs, if no corpus has its own held-out sets."""
 
     near_duplicates: NearDuplicateConfig = NearDuplicateConfig()
-    """Near duplicates of validation and test, which leave train."""
+    """Removal of training pairs that are near duplicates of validation or test pairs."""
 
     vectors: VectorsConfig = NoVectors(kind="none")
-    """Where pre-trained word vectors come from."""
+    """Source of pre-trained word vectors."""
 
     initial_model: InitialModelConfig = NoInitialModel()
     """A finished model to start training from."""
@@ -69,20 +69,20 @@ class DownloadParams(CorporaConfig):
         return {path: digest for owner in owners for path, digest in owner.pins().items()}
 
     def pinned(self) -> Self:
-        """Return the same with the present digests of those files.
+        """Return these settings with the current digests of the user's own files.
 
         Raises:
             CorpusError: if a file cannot be read.
-            BundleError: if there is no model to start from.
+            BundleError: if the initial model is missing.
         """
         return self._change_owners(lambda owner: owner.pinned())
 
     def absolute(self) -> Self:
-        """Return the same with paths that lead to those files from any folder."""
+        """Return these settings with absolute paths of the user's own files."""
         return self._change_owners(lambda owner: owner.absolute())
 
     def _change_owners(self, change: Callable[[Any], Any]) -> Self:
-        """Change all settings that may name the user's own files."""
+        """Return these settings with each part changed that may name the user's own files."""
         corpora = {name: change(corpus) for name, corpus in self.corpora.items()}
         start = change(self.initial_model)
         return self.model_copy(update={"corpora": corpora, "initial_model": start})
@@ -93,7 +93,7 @@ class DownloadParams(CorporaConfig):
         start = self.initial_model
         if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
             raise ValueError(
-                f"initial_model.folder {start.folder} is what this project exports, so training "
+                f"initial_model.folder {start.folder} is the export of this project, so training "
                 f"would start from its own result; copy it: cp -r {paths.EXPORT} models/initial"
             )
         return self
@@ -103,38 +103,37 @@ class TokenizeParams(Config):
     """The tokenizers."""
 
     kind: Literal["sentencepiece", "spacy", "characters", "initial_model"] = "sentencepiece"
-    """Subwords by SentencePiece; words by spaCy as in van der Goten 2018: letters, full stops and
-    commas in lower case; characters, of which a line has some four times as many as subwords, so
-    that ``shard.max_length`` and ``evaluate.beam.max_length`` may have to be raised; or the
-    tokens of the initial model."""
+    """Subwords by SentencePiece; words by spaCy as in van der Goten 2018 (letters, full stops and
+    commas in lower case); characters; or the tokenizers of the initial model. A line has about four
+    times as many characters as subwords, so you may have to raise ``shard.max_length`` and
+    ``evaluate.beam.max_length``."""
 
     numbers: Literal["keep", "drop"] = "keep"
-    """Whether spaCy's words include words with a digit, which van der Goten 2018 drops. Used with
-    spaCy only."""
+    """Keep or drop words with a digit, which van der Goten 2018 drops. Used with spaCy only."""
 
     subwords: SubwordConfig = SubwordConfig()
     """Settings of SentencePiece."""
 
     @property
     def joint(self) -> bool:
-        """Tells whether both languages share one vocabulary."""
+        """Whether both languages share one vocabulary."""
         return self.kind in ("characters", "initial_model") or (
             self.kind == "sentencepiece" and self.subwords.joint
         )
 
 
 class VocabularyParams(Config):
-    """The vocabularies of words or characters; subwords bring their own."""
+    """The vocabularies of words or characters; subword tokenizers have their own."""
 
     words: Literal["corpus", "vectors", "initial_model"] = "corpus"
-    """The most frequent words of the training text, or of the downloaded vectors; or those of the
-    model that training starts from."""
+    """The most frequent words of the training text or of the downloaded vectors, or the vocabulary
+    of the initial model."""
 
     max_size: int = Field(100_000, ge=1, le=10_000_000)
-    """Words per language, reserved tokens not counted."""
+    """Maximum number of words per language, without reserved tokens."""
 
     min_count: int = Field(1, ge=1)
-    """Occurrences in the training text below which a word is unknown."""
+    """Minimum number of occurrences in the training text; rarer words are unknown."""
 
 
 class EmbeddingsParams(Config):
@@ -143,31 +142,30 @@ class EmbeddingsParams(Config):
     vectors: Annotated[
         LearnedEmbeddings | TrainedVectors | GivenVectors, Field(discriminator="kind")
     ] = LearnedEmbeddings()
-    """None, trained here by fastText, or those of the download stage."""
+    """No vectors, vectors trained here by fastText, or the vectors of the download stage."""
 
     frozen: bool = True
-    """Keep the vectors as they are while the model trains, as in van der Goten 2018; moot without
-    any."""
+    """Do not train the vectors, as in van der Goten 2018. No effect without vectors."""
 
     seed: int = Field(1, ge=0)
-    """Draws the vectors of the start and the end of a sentence."""
+    """Random seed of the vectors for the start and the end of a sentence."""
 
 
 class ShardParams(Config):
     """The shards of numbered pairs."""
 
     pairs_per_shard: int = Field(100_000, ge=1, le=100_000_000)
-    """Sentence pairs per shard; memory holds one shard while it is written."""
+    """Sentence pairs per shard; one shard at a time is written from memory."""
 
     max_length: int = Field(200, ge=1, le=1_000_000)
-    """Tokens on either side above which a training pair is left out."""
+    """Maximum number of tokens per side; longer training pairs are left out."""
 
 
 class TrainParams(Config):
     """The model and its training."""
 
     seed: int = Field(1, ge=0)
-    """Decides initial weights, dropout and the order of the data."""
+    """Random seed of initial weights, dropout and the order of the data."""
 
     compute: WorldConfig = WorldConfig()
     """Device, precision and number of processes."""
@@ -176,21 +174,21 @@ class TrainParams(Config):
     """The architecture and its shape."""
 
     initial_parts: list[ModelPart] = Field(["embeddings", "encoder", "decoder"], min_length=1)
-    """What to start from ``download.initial_model``, where there is one: the others start from
-    chance. The output is one of the embeddings."""
+    """Parts that start from ``download.initial_model``, if it is set; other parts start from random
+    weights. The output layer is one of the embeddings."""
 
     initial_share: float = Field(0.0, ge=0, lt=1)
-    """Share of the initial model in an average with the trained one (Wortsman et al. 2022), which
-    forgets less. Validations before the end measure the weights as trained."""
+    """Weight of the initial model in an average with the trained one (Wortsman et al. 2022), which
+    reduces forgetting. Validations during training measure the weights before averaging."""
 
     mixture: MixtureConfig = MixtureConfig()
-    """The shares of several corpora, and when which of them are read."""
+    """The sampling weights of several corpora, and the phases of training that read them."""
 
     batching: BatchingConfig
     """Batches of pairs."""
 
     subword_sampling: SubwordSampling = SubwordSampling()
-    """Whether training pairs are cut into other subwords in every epoch."""
+    """Subword regularization: training pairs are cut into other subwords in every epoch."""
 
     augmentation: AugmentationConfig = AugmentationConfig()
     """Share of the training pairs that each modifier changes, such as typing errors."""
@@ -199,17 +197,17 @@ class TrainParams(Config):
     """The optimizer."""
 
     schedule: ScheduleConfig
-    """The learning rate, step by step."""
+    """The learning rate of each update."""
 
     budget: Budget
-    """When training ends; schedules that end, end there."""
+    """The end of training, and of schedules with an end."""
 
     training: TrainingConfig
     """Loss, validation and checkpoints."""
 
     @property
     def follows_budget(self) -> list[str]:
-        """The settings that make updates depend on the used share of the budget."""
+        """The settings by which updates depend on the used share of the budget."""
         follows = {
             "a warmup_decay schedule": self.schedule.kind == "warmup_decay",
             "scheduled_sampling": self.training.scheduled_sampling.shape != "none",
@@ -232,17 +230,18 @@ class EvaluateParams(Config):
     """Translation and scores of the test set."""
 
     beam: BeamConfig = BeamConfig()
-    """Settings of search; exported as the model's own defaults."""
+    """Settings of beam search; exported as the model's defaults."""
 
     choose_length_penalty: bool = True
-    """Try other length penalties on 500 validation sentences where translations are too short or
-    too long, and take the one with the best score; false takes that of ``beam`` in any case."""
+    """If translations are too short or too long, try other length penalties on 500 validation
+    sentences and use the one with the best score. False always uses the one of ``beam``."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to compute, in float32 as the exported model will; auto takes a GPU if there is one."""
+    """Device for translation, in float32 as in the exported model; auto uses a GPU if there is
+    one."""
 
     threads: int = Field(0, ge=0, le=4096)
-    """Processor threads; 0 takes all."""
+    """Processor threads; 0 uses all cores."""
 
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
     """Padded source tokens per batch while translating."""
@@ -253,59 +252,59 @@ class EvaluateParams(Config):
     """Metrics, the most important first."""
 
     resamples: int = Field(1000, ge=0, le=1_000_000)
-    """Bootstrap resamples behind each confidence interval; 0 for none."""
+    """Bootstrap resamples of each confidence interval; 0 for no intervals."""
 
     good_chrf: float = Field(50.0, gt=0, lt=100)
-    """chrF beside its reference from which on a sentence counts as translated well; the confidence
-    of a translation is the probability of that, fitted on at most 2,000 validation sentences."""
+    """Minimum chrF of a sentence that is translated well. The confidence of a translation is the
+    probability of this, fitted on at most 2,000 validation sentences."""
 
     good_share: float = Field(0.5, ge=0, le=1)
-    """Share of the test sentences that must be translated well for the report to call the model
-    ready; what that is depends on what it is meant for."""
+    """Minimum share of test sentences that are translated well for the report to call the model
+    ready; set it by the purpose of the model."""
 
     examples: int = Field(5, ge=0, le=10_000)
-    """Translations shown beside their references, drawn at random."""
+    """Number of translations shown with their references, drawn at random."""
 
     pictures: int = Field(3, ge=0, le=10_000)
-    """Sentences whose attention is drawn."""
+    """Number of sentences with a picture of their attention."""
 
     seed: int = Field(1, ge=0)
     """Random seed of the drawn examples."""
 
 
 class ExportParams(Config):
-    """Further content of the sealed folder beside the model."""
+    """Further content of the sealed folder besides the model."""
 
     golden_sentences: int = Field(20, ge=1, le=10_000)
-    """Test sentences stored with their expected translation, to prove a copy of the model right."""
+    """Number of test sentences stored with their expected translations, to verify copies of the
+    model."""
 
     engines: tuple[Precision, ...] = ("int8",)
-    """Precisions of the additional export for a faster engine: ``int8``, ``float32``.
-    The engine is CTranslate2, for Transformers that it can express; PyTorch alone translates with
-    all other models. Each must translate validation text as well as PyTorch; where int8 loses too
-    much, float32 takes its place."""
+    """Precisions of the CTranslate2 engine: ``int8``, ``float32``. Only Transformers that it
+    supports are exported; all other models use PyTorch. An engine must translate validation text as
+    well as PyTorch; if int8 loses too much, float32 replaces it."""
 
     engine_sentences: int = Field(1000, ge=1, le=1_000_000)
-    """Validation sentences that each of them must translate as well as PyTorch."""
+    """Number of validation sentences for comparing each engine with PyTorch."""
 
     shortlist: ShortlistConfig | None = ShortlistConfig()
-    """The tokens that beam search by CTranslate2 looks at, learnt from training text, so that it is
-    faster; null looks at all. It is left out where an engine translates less well with it."""
+    """The candidate tokens of beam search by CTranslate2, learnt from training text, for speed;
+    null allows all tokens. An engine that translates worse with it does without."""
 
     glossary: Path | None = None
-    """A glossary as ``nmt translate --glossary`` reads it, sealed with the model: its terms are
-    translated so wherever the model is used. One that is given there counts more than this one."""
+    """A glossary in the format of ``nmt translate --glossary``, exported with the model and applied
+    to every translation. A glossary of a command or request takes precedence."""
 
     glossary_sha256: Checksum = ""
-    """Digest of that file when params.yaml was written, by which a change is noticed; ``make
-    repro`` fills it in."""
+    """SHA-256 of the glossary when params.yaml was written, to detect changes; ``make repro`` sets
+    it."""
 
     def pins(self) -> dict[str, str]:
         """Return the digest of the glossary, by its path."""
         return {str(self.glossary): self.glossary_sha256} if self.glossary else {}
 
     def pinned(self) -> Self:
-        """Return the same with the present digest of the glossary, which was read before."""
+        """Return these settings with the current digest of the glossary, which must exist."""
         digest = files.sha256(self.glossary) if self.glossary else ""
         return self.model_copy(update={"glossary_sha256": digest})
 
@@ -314,10 +313,10 @@ class PromotionParams(Config):
     """Limits of a challenger's losses, regardless of its gains elsewhere."""
 
     slices: SliceBounds = Field({})
-    """Points of the gate's first metric that a challenger may lose in each of these slices of the
-    test set: ``{numbers: 1.0, negation: 1.0}``. Who is proved to lose more is rejected, who seems
-    to is held. None by default, for a slice of few sentences seems to lose by chance and would hold
-    what is better; ``reports/index.html`` shows sentences and interval of each."""
+    """Maximum loss in slices of the test set, in points of the gate's first metric, such as
+    ``{numbers: 1.0, negation: 1.0}``. A significantly greater loss rejects a challenger; a greater
+    loss that may be chance holds it. Empty by default, because small slices often lose by chance;
+    ``reports/index.html`` shows the sentences and the interval of each slice."""
 
 
 SECTIONS: dict[str, type[Config]] = {
@@ -332,14 +331,14 @@ SECTIONS: dict[str, type[Config]] = {
     "workers": WorkersConfig,
     "promotion": PromotionParams,
 }
-"""The type of every section: of each stage, in order; then those that change no result, and that no
-stage lists in dvc.yaml."""
+"""The class of each section: first the stages in order, then sections that change no result and
+that no stage lists in dvc.yaml."""
 
 Section = TypeVar("Section", bound=Config)
 
 
 def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Section:
-    """Read one section of params.yaml.
+    """Return one section of params.yaml.
 
     Raises:
         ConfigError: if the section holds anything that ``kind`` does not allow.
@@ -350,7 +349,7 @@ def load(kind: type[Section], section: str, *, path: Path = paths.PARAMS) -> Sec
 def build_section(
     kind: type[Section], document: dict[str, Any], name: str, *, source: str
 ) -> Section:
-    """Build one section of a document; one that is missing has its defaults.
+    """Return one section of a document; a missing section has its defaults.
 
     Raises:
         ConfigError: naming ``source`` and every wrong key.

@@ -1,35 +1,35 @@
-"""Every path of the project, once, relative to the top of the checkout."""
+"""The paths of the project, relative to the top of the checkout."""
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
-"""The project itself, even from the temporary folder of an experiment of DVC: files that outlive a
-run, and are no outputs of DVC, belong there."""
+"""The project's folder, even if an experiment of DVC runs in a temporary copy. Files that outlive a
+run and are not outputs of DVC belong there."""
 
 DOTENV = HOME / ".env"
-"""Where the servers are, if there are any."""
+"""Addresses and passwords of the servers, if they run."""
 
 PARAMS = Path("params.yaml")
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
 CODE = Path("code")
-"""The digests of the code that each stage runs."""
+"""Digests of the code of each stage."""
 SETTINGS = Path("code/settings.json")
 """All settings, as DVC compares them."""
 CONF = Path("conf")
 
 DOWNLOADS = HOME / "downloads"
-"""Fetched files, by content; no output of DVC, so that a broken transfer can be resumed."""
+"""Fetched files; not an output of DVC, so that an interrupted transfer can be resumed."""
 
 CORPUS = Path("data/corpus")
 WEIGHTS = Path("data/weights.json")
-"""Of the corpora, in order: not among the text, which weights do not change."""
+"""Sampling weights of the corpora, in order; separate from the text, which they do not change."""
 MONOLINGUAL = Path("data/monolingual")
-"""Text of one language alone, in a file that is named after it."""
+"""Monolingual text, in a file per language: ``de.txt``."""
 TAGS = Path("data/tags.json")
-"""Likewise; empty for a corpus without."""
+"""Tags of the corpora, in order; empty for a corpus without a tag."""
 VECTORS = Path("data/vectors")
 INITIAL_MODEL = Path("data/initial_model")
 TOKENIZER = Path("data/tokenizer")
@@ -42,28 +42,28 @@ TRAINED = Path("models/trained")
 EXPORT = Path("models/export")
 
 CHECKPOINTS = HOME / "checkpoints"
-"""Checkpoints by fingerprint; no output of DVC, which would delete them."""
+"""Checkpoints by fingerprint; not an output of DVC, which would delete them before a training."""
 
 METRICS = Path("metrics")
-"""The few numbers that experiments are compared by; reports hold all measurements."""
+"""The few numbers that ``dvc metrics`` compares; reports hold all measurements."""
 REPORTS = Path("reports")
 CORRECTIONS = HOME / "corrections.jsonl"
-"""The journal of what users corrected; no output of DVC, for nothing makes it anew."""
+"""The journal of users' corrections; not an output of DVC, because no stage can recreate it."""
 
 RUNS = HOME / "runs"
-"""Journals of runs, which MLflow is fed from; no output of DVC."""
+"""Journals of runs, which are sent to MLflow; not an output of DVC."""
 PINNED = RUNS / "pinned.json"
-"""Budgets of tokens that a time was worth on this machine, by settings."""
+"""Budgets in tokens that replaced budgets of time on this machine, by a digest of the settings."""
 MLFLOW = HOME / "mlflow.db"
 MLFLOW_FILES = HOME / "mlruns"
 REGISTRY_LOCK = HOME / "registry.lock"
-"""Locked while the champion is moved."""
+"""Lock file for changes of the champion."""
 
 SPLITS = ("train", "validation", "test")
 SIDES = ("source", "target")
 
 EXPERIMENT = "nmt"
-"""The experiment in MLflow that this project's runs belong to."""
+"""MLflow's experiment of this project's runs."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,6 @@ class Inputs:
     weights: Path = WEIGHTS
     trained: Path = TRAINED
     corpora: tuple[str, ...] = ()
-    """Names of the corpora, in order; those of an initial model, behind them, have none."""
+    """Names of the corpora, in order; replayed corpora of an initial model follow without names."""
     tags: tuple[str, ...] = ()
-    """Of all corpora, empty for one without; none at all if no corpus has any."""
+    """The tag of each corpus, "" for a corpus without a tag; empty if no corpus has a tag."""

@@ -7,11 +7,12 @@ Writes: params.yaml
     python -m stages.configure text="my/train.de my/train.en" time=30m
     python -m stages.configure data=europarl model=transformer_article_lite train.seed=2
 
-text= takes files, names such as opus:Books/v1, addresses, or a project file; languages= (de-en),
-validation= and test= go with it. data=, model=, train= and start= choose groups of conf/;
-model=auto and train=auto, which text= implies, choose what fits the text and the time.
-SECTION.KEY=VALUE, in Hydra's syntax, changes one setting. Text or a group composes everything anew;
-settings alone change params.yaml as it is. Without arguments, only the pins of files are renewed.
+text= takes files, names such as opus:Books/v1, URLs, or a project file; languages= (such as de-en),
+validation= and test= describe it. data=, model=, train= and start= choose presets of conf/;
+model=auto and train=auto, which text= implies, choose settings that fit the text and the time.
+SECTION.KEY=VALUE, in Hydra's syntax, changes one setting. With text or a preset, params.yaml is
+composed from scratch; settings alone change the present file. Without arguments, only the digests
+of the user's files are updated.
 """
 
 import sys

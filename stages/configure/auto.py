@@ -1,8 +1,8 @@
 """Choose settings by the amount of text and time.
 
-``model=auto`` and ``train=auto`` choose model, vocabulary, dropout and budget. Split and subwords
-are fitted to few pairs without being asked. All choices are written to ``params.yaml``, so that a
-run stays reproducible. docs/experiments/recipes.md has the measurements behind the tables.
+``model=auto`` and ``train=auto`` choose model, vocabulary, dropout and budget. For few pairs, the
+split and the number of subwords are always adapted. All choices are written to ``params.yaml``, so
+that a run stays reproducible. The measurements are in docs/experiments/recipes.md.
 """
 
 import math
@@ -31,10 +31,10 @@ from stages.params import DownloadParams, TrainParams
 AUTO = "auto"
 
 GROUPS = ("model", "train")
-"""Groups that can be chosen."""
+"""Groups of conf/ that can be chosen automatically."""
 
 TEXTS = ((10_000, 2000, 0.3), (100_000, 4000, 0.25), (math.inf, 8000, 0.1))
-"""Up to so many pairs: size of the vocabulary, and dropout if all of the text is seen."""
+"""Maximum number of pairs, vocabulary size, and dropout if training reads all of the text."""
 
 
 class UnknownSizeError(ConfigError):
@@ -42,7 +42,7 @@ class UnknownSizeError(ConfigError):
 
 
 class ModelRow(NamedTuple):
-    """A preset for a budget up to some size."""
+    """A preset for budgets up to a size."""
 
     tokens: float
     """Maximum number of target tokens."""
@@ -75,67 +75,67 @@ MODELS = (
     ),
     ModelRow(math.inf, 0, "transformer"),
 )
-"""The first row that fits counts."""
+"""Presets by budget; the first matching row applies."""
 
 EPOCHS = 16
-"""Passes over the text of train=auto, up to MAX_TOKENS."""
+"""Passes over the text with train=auto, limited by MAX_TOKENS."""
 
 MAX_TOKENS = {"cpu": 8_000_000, "cuda": 1_000_000_000}
-"""Maximum number of target tokens of train=auto, by device."""
+"""Maximum number of target tokens with train=auto, by device."""
 
 VALIDATIONS = 16
-"""Validations of a training; those of a budget of seconds follow the clock."""
+"""Number of validations of a training; with a budget of seconds, validation follows the clock."""
 
 SPEED = {"cpu": 1500, "cuda": 60_000}
-"""Target tokens a second, of a processor's core and of a GPU."""
+"""Target tokens per second of a CPU core and of a GPU."""
 
 TOKEN_SHARE = 0.88
 """Share of a batch's tokens that are not padding."""
 
 EMA_DECAYS = ((1_500, 0.99), (15_000, 0.999), (math.inf, 0.9999))
-"""Up to so many updates: decay of the averaged weights, which remember a tenth of a training."""
+"""Maximum number of updates, and decay of the averaged weights: about the last tenth counts."""
 
-FEWEST_TESTS, MOST_TESTS = 230, 1000
-"""Limits of the twentieth of the text that is held out. A hash draws 200 of 230, the least that
-tells two systems apart and that confidence is fitted on, in all but one of forty texts."""
+MIN_TESTS, MAX_TESTS = 230, 1000
+"""Bounds of the number of test pairs, a twentieth of the text. Of 230 expected pairs, the hash
+draws at least 200 in 39 of 40 texts; comparing systems and fitting confidence require 200."""
 
 FEW_PAIRS = 10_000
 """Maximum number of pairs for which a few subwords suffice."""
 
-SUBWORDS, FEWEST_SUBWORDS = 2000, 500
-"""For few pairs, and for very few."""
+MIN_SUBWORDS, MAX_SUBWORDS = 500, 2000
+"""Bounds of the vocabulary size for few pairs."""
 
 
 def choose(
-    wanted: Sequence[str], sections: Mapping[str, Config], *, budget: Budget | None = None
+    groups: Sequence[str], sections: Mapping[str, Config], *, budget: Budget | None = None
 ) -> tuple[list[str], list[str], str]:
     """Return presets and settings for a text, a budget and this machine, and the reason.
 
     Args:
-        wanted: groups to choose, "model", "train" or both.
+        groups: groups to choose, "model", "train" or both.
         sections: all settings so far.
-        budget: the budget that the user has set, if any, in place of that of "train".
+        budget: a budget that the user has set, instead of the one of "train".
 
     Raises:
         UnknownSizeError: if the size of the text is unknown.
-        CorpusError: if it cannot be read.
+        CorpusError: if the text cannot be read.
     """
     download, train = sections["download"], sections["train"]
     assert isinstance(download, DownloadParams)
     assert isinstance(train, TrainParams)
     device = find_device(train.compute.device)
-    size = estimate_size(download, wanted)
+    size = estimate_size(download, groups)
     vocab_size, dropout = next(row[1:] for row in TEXTS if size.pairs <= row[0])
     epoch = estimate_tokens(size, vocab_size)
     batching = train.batching if isinstance(train.batching, TokenBatching) else TokenBatching()
     batch_tokens = round(batching.max_tokens * TOKEN_SHARE)
     validations = VALIDATIONS
     cores = len(os.sched_getaffinity(0)) if device == "cpu" else 1
-    if "train" in wanted and budget is None:
+    if "train" in groups and budget is None:
         tokens = round_down(min(EPOCHS * epoch, MAX_TOKENS[device]))
     else:
         limits = count_tokens(
-            budget if budget and "train" in wanted else train.budget,
+            budget if budget and "train" in groups else train.budget,
             epoch=epoch,
             batch_tokens=batch_tokens,
             speed=SPEED[device] * cores,
@@ -144,7 +144,7 @@ def choose(
         tokens = round(limits[first])
         validations = 1 if first == "seconds" else validations
     presets, settings = [], {}
-    if "model" in wanted:
+    if "model" in groups:
         model = next(row for row in MODELS if tokens <= row.tokens and tokens >= row.passes * epoch)
         presets.append(f"model={model.preset}")
         settings = {
@@ -154,7 +154,7 @@ def choose(
         }
         if batch := model.settings.get(BATCH):
             batch_tokens = round(int(batch) * TOKEN_SHARE)
-    if "train" in wanted:
+    if "train" in groups:
         steps = max(1, round(tokens / batch_tokens))
         settings |= {
             "train.budget.steps": "null",
@@ -170,18 +170,18 @@ def choose(
     return presets, [f"{place}={value}" for place, value in settings.items()], reason
 
 
-def find_device(wanted: str) -> str:
+def find_device(device: str) -> str:
     """Return the device of training; auto takes a GPU if there is one."""
-    if wanted == "auto":
+    if device == "auto":
         return "cuda" if shutil.which("nvidia-smi") else "cpu"
-    return wanted
+    return device
 
 
-def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
-    """Estimate the size of all text.
+def estimate_size(download: DownloadParams, groups: Sequence[str]) -> Size:
+    """Return an estimate of the size of all text.
 
     Raises:
-        UnknownSizeError: if it is unknown, naming the groups that cannot be chosen.
+        UnknownSizeError: if the size is unknown, naming the ``groups`` that the user must choose.
         CorpusError: if a file cannot be read.
     """
     estimate = partial(
@@ -198,18 +198,18 @@ def estimate_size(download: DownloadParams, wanted: Sequence[str]) -> Size:
     if size is None:
         kinds = ", ".join(corpus.kind for corpus in download.parallel.values())
         raise UnknownSizeError(
-            f"corpora of these kinds have no known size before their download: {kinds}; "
-            f"choose {' and '.join(f'{name}=' for name in wanted)} yourself, have them downloaded "
-            f"first by 'make plan' without these"
+            f"the size of corpora of these kinds is unknown before their download: {kinds}; "
+            f"choose {' and '.join(f'{name}=' for name in groups)} yourself, or run 'make plan' "
+            f"without them first, which downloads the corpora"
         )
     return size
 
 
 def estimate_tokens(size: Size, vocab_size: int) -> int:
-    """Estimate the number of target tokens.
+    """Return an estimate of the number of target tokens.
 
-    In English captions, one has 3.45, 3.96 and 4.34 characters where the vocabulary has 2,000,
-    4,000 and 8,000: about 0.45 more with each doubling.
+    In English captions, a token has 3.45, 3.96 and 4.34 characters with vocabularies of 2,000,
+    4,000 and 8,000 tokens: about 0.45 more with each doubling.
     """
     characters = 3.45 + 0.45 * math.log2(vocab_size / 2000)
     return round(size.target_characters / characters) + size.pairs
@@ -224,13 +224,13 @@ def round_down(number: int) -> int:
 def count_tokens(
     budget: Budget, *, epoch: int, batch_tokens: int, speed: float
 ) -> dict[str, float]:
-    """Estimate the target tokens of each limit of a budget, by its name.
+    """Return an estimate of the target tokens of each limit of a budget, by the limit's name.
 
     Args:
         budget: limits of training; the first one that is reached ends it.
         epoch: target tokens of the text.
         batch_tokens: target tokens of an update.
-        speed: target tokens a second.
+        speed: target tokens per second.
     """
     limits: Mapping[str, float | None] = {
         "tokens": budget.tokens,
@@ -241,12 +241,12 @@ def count_tokens(
     return {name: limit for name, limit in limits.items() if limit is not None}
 
 
-def fit_split(values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
-    """Return settings of split and subwords that fit few pairs, unless a person has set them.
+def fit_split(values: Mapping[str, Any], overrides: Sequence[str]) -> list[str]:
+    """Return settings of split and subwords for few pairs, unless the user has set them.
 
     Args:
-        values: of all settings.
-        given: settings that a person has typed.
+        values: the content of params.yaml.
+        overrides: settings that the user has changed, such as ``tokenize.kind=spacy``.
     """
     try:
         download = config.build(DownloadParams, values.get("download") or {}, at="download")
@@ -254,23 +254,23 @@ def fit_split(values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
     except NmtError:  # readers of the settings, or of the text, report it
         return []
     settings = []
-    places = [setting.lstrip("+~") for setting in given]
+    places = [setting.lstrip("+~") for setting in overrides]
     if pairs is None:
         return []
-    tests = min(max(FEWEST_TESTS, min(pairs // 20, MOST_TESTS)), pairs / 4)
+    tests = min(max(MIN_TESTS, min(pairs // 20, MAX_TESTS)), pairs / 4)
     rate = round(PER * tests / max(1, pairs), 1)
     split = download.split
     is_drawn = list_split_off(download.corpora)
     is_set = any(place.startswith("download.split") for place in places)
     if is_drawn and not is_set and rate > split.test_per_10000:
-        validations = max(tests / 2, min(FEWEST_TESTS, pairs / 8))
+        validations = max(tests / 2, min(MIN_TESTS, pairs / 8))
         validation_rate = round(PER * validations / max(1, pairs), 1)
         settings += [
             f"download.split.validation_per_10000={validation_rate}",
             f"download.split.test_per_10000={rate}",
         ]
     tokenize = values["tokenize"]
-    size = min(SUBWORDS, max(FEWEST_SUBWORDS, 4 * pairs))
+    size = min(MAX_SUBWORDS, max(MIN_SUBWORDS, 4 * pairs))
     is_set = any(place.startswith("tokenize") for place in places)
     learnt = tokenize["kind"] == "sentencepiece" and not is_set and pairs <= FEW_PAIRS
     if learnt and size < tokenize["subwords"]["vocab_size"]:
@@ -279,7 +279,7 @@ def fit_split(values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
 
 
 def count_own_pairs(download: DownloadParams) -> int | None:
-    """Return the number of pairs that may be tested on; None unless all are in the user's files.
+    """Return the number of pairs to split; None unless all of them are in the user's files.
 
     Raises:
         CorpusError: if a file cannot be read.

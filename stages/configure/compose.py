@@ -23,21 +23,23 @@ LOGGER = logging.getLogger(__name__)
 
 HEADING = """\
 # yaml-language-server: $schema=docs/settings.schema.json
-# What differs from the defaults, which docs/settings.md lists with all settings.
+# Settings that differ from their defaults. docs/settings.md lists all settings.
 """
 
 
-QUOTED = """and what is not of letters, digits and ./:_- in quotes within quotes: "a.b='c (1)'\""""
+QUOTED = (
+    """and a value with other characters than a-z0-9./:_- in quotes within quotes: "a.b='c d'\""""
+)
 """Advice on values with characters that Hydra or the shell would interpret."""
 
 
 def check_choices(choices: list[str], conf: Path) -> None:
-    """Check that every ``group=name`` is in the folder of groups.
+    """Check that every choice ``group=name`` is a preset in the folder ``conf``.
 
     Raises:
-        ConfigError: if one is not.
+        ConfigError: if a preset is unknown.
     """
-    for group, _, name in (given.partition("=") for given in choices):
+    for group, _, name in (choice.partition("=") for choice in choices):
         names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
         names += [auto.AUTO] if group in auto.GROUPS else []
         if name not in names:
@@ -45,11 +47,11 @@ def check_choices(choices: list[str], conf: Path) -> None:
 
 
 def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
-    """Set some settings among others; one of a kind takes the place of all of another."""
+    """Merge changes into settings, in place; a mapping with a ``kind`` replaces the earlier one."""
     for name, value in changes.items():
-        known = values.get(name)
-        if isinstance(value, dict) and isinstance(known, dict) and "kind" not in value:
-            overlay(known, value)
+        present = values.get(name)
+        if isinstance(value, dict) and isinstance(present, dict) and "kind" not in value:
+            overlay(present, value)
         else:
             values[name] = value
 
@@ -57,21 +59,21 @@ def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
 def overlay_group(
     values: dict[str, Any], group: str, names: Sequence[str], *, conf: Path = paths.CONF
 ) -> None:
-    """Set what files of a group hold among other settings, one file after another.
+    """Merge presets of a group into settings, in place and in order.
 
-    Whatever the files start from must be among them.
+    Their ``defaults`` are ignored, so base presets must be named, too.
     """
     for name in names:
-        chosen = yaml.safe_load((conf / group / f"{name}.yaml").read_text(encoding="utf-8"))
-        chosen.pop("defaults", None)
-        overlay(values, chosen)
+        preset = yaml.safe_load((conf / group / f"{name}.yaml").read_text(encoding="utf-8"))
+        preset.pop("defaults", None)
+        overlay(values, preset)
 
 
 def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]:
-    """Return values with some set (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
+    """Return settings with some changed (``a.b=1``), added (``+a.b=1``) or removed (``~a.b``).
 
     Raises:
-        ConfigError: if a setting cannot be understood.
+        ConfigError: if a change cannot be parsed, or sets a corpus twice.
     """
     if not settings:
         return values
@@ -84,7 +86,7 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
     except HydraException as error:
         reason = redact(str(error)).split("\n")[0]
         raise ConfigError(f"{reason}; write settings as section.key=value, {QUOTED}") from None
-    named = set[str]()
+    corpora = set[str]()
     for override in overrides:
         if override.is_sweep_override():
             raise ConfigError(
@@ -93,11 +95,11 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
             )
         *parents, last = override.key_or_group.split(".")
         if parents == ["download", "corpora"]:
-            if last in named:  # or the first of them would vanish
+            if last in corpora:  # the second would replace the first
                 raise ConfigError(
                     f"{override.key_or_group} is set twice; give one of the two another name"
                 )
-            named.add(last)
+            corpora.add(last)
         node = fresh
         for name in parents:
             inner = node.get(name)
@@ -110,10 +112,10 @@ def apply_changes(values: dict[str, Any], settings: list[str]) -> dict[str, Any]
 
 
 def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str, Any]:
-    """Compose the groups.
+    """Return the settings that Hydra composes from the groups in ``conf`` and overrides.
 
     Raises:
-        ConfigError: if a group or an override is unknown.
+        ConfigError: if a preset or an override is unknown.
     """
     check_choices(
         [override for override in overrides if (conf / override.partition("=")[0]).is_dir()], conf
@@ -143,9 +145,9 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
-        ConfigError: if a glossary cannot be read, or a line of it is wrong.
+        ConfigError: if the glossary cannot be read, or a line of it is wrong.
         CorpusError: if a file cannot be read.
-        NmtError: if a slice that may not be lost can never be told.
+        NmtError: if a slice of ``promotion.slices`` does not exist for these languages.
     """
     download, export, promotion = (sections[name] for name in ("download", "export", "promotion"))
     assert isinstance(download, DownloadParams)
@@ -165,13 +167,13 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
 
 
 def refresh_pins(sections: Mapping[str, Config]) -> tuple[dict[str, Config], list[str]]:
-    """Return the sections with present pins, and a sentence for each changed one.
+    """Return the sections with updated digests, and a message for each changed digest.
 
-    Beside the user's own files, the champion is pinned if training starts from it; if MLflow is
-    away, training starts from the same model as before.
+    If training starts from the champion, its digest is updated, too. If MLflow does not answer,
+    training starts from the same model as before.
 
     Raises:
-        CorpusError: if a file of the user's own cannot be read.
+        CorpusError: if one of the user's own files cannot be read.
     """
     fresh = pin_all(sections)
     before, after = ([each[name] for name in ("download", "export")] for each in (sections, fresh))
@@ -203,28 +205,30 @@ def refresh_pins(sections: Mapping[str, Config]) -> tuple[dict[str, Config], lis
 
 
 def find_changes(settings: Config, *, reference: Config | None = None) -> dict[str, Any]:
-    """Return what differs from other settings of the class, for YAML; tags are always there.
+    """Return the settings that differ from a reference, as values of YAML.
 
     Args:
-        settings: such as a section.
-        reference: the other ones; the defaults if there are none.
+        settings: settings, such as a section.
+        reference: settings of the same class; None for the defaults and all discriminators.
     """
     changes = {}
     for name, field in type(settings).model_fields.items():
         value = getattr(settings, name)
         default = field.get_default(call_default_factory=True)
-        is_tag = get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+        is_discriminator = (
+            get_origin(field.annotation) is Literal and len(get_args(field.annotation)) == 1
+        )
         if reference:
             required, default = False, getattr(reference, name)
         else:
-            required = field.is_required() or is_tag
+            required = field.is_required() or is_discriminator
         if required or value != default:
             changes[name] = convert_value(value)
     return changes
 
 
 def convert_value(value: Any) -> Any:
-    """Return a value as YAML holds it."""
+    """Return a value of settings as a value of YAML."""
     match value:
         case Config():
             return find_changes(value)
@@ -243,17 +247,17 @@ def render_params(sections: Mapping[str, Config]) -> str:
     download = sections["download"]
     assert isinstance(download, DownloadParams)
     for name, corpus in download.corpora.items():
-        if corpus.filter:  # which takes what it leaves out from those of all
+        if corpus.filter:  # it inherits from download.filter
             own = find_changes(corpus.filter, reference=download.filter)
             changes["download"]["corpora"][name]["filter"] = own
     return HEADING + dump_yaml({name: values for name, values in changes.items() if values})
 
 
 def write_params(sections: Mapping[str, Config]) -> None:
-    """Write params.yaml whole, unless its values are the same already."""
+    """Write params.yaml atomically, unless its values are the same already."""
     try:
         same = check_all() == sections
-    except ConfigError:  # there is none, or it is wrong
+    except ConfigError:  # params.yaml is missing or invalid
         same = False
     if not same:
         files.write_text(paths.PARAMS, render_params(sections))

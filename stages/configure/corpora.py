@@ -1,10 +1,10 @@
-"""List the corpora that there are for two languages, by the names that settings take.
+"""List the corpora of OPUS for two languages, by the names that settings take.
 
 Usage: python -m stages.configure.corpora [SOURCE-TARGET] [--index URL]
-Reads:  params.yaml, if no languages are given; the index of OPUS
-Writes: downloads/, where the index of OPUS is kept
+Reads:  params.yaml, if no languages are named; the index of OPUS
+Writes: downloads/, with the index of OPUS
 
-If OPUS does not answer, its index as it was last time is listed.
+If OPUS does not answer, the index of the last download is used.
 """
 
 import logging
@@ -30,8 +30,6 @@ from stages.runtime.params_file import read
 
 LOGGER = logging.getLogger(__name__)
 
-INSTEAD = "a code without its region, such as pt for pt-BR, or the other way round, have some"
-"""What may help where there are no corpora."""
 
 HTTP = HttpConfig(attempts=3)
 """Few attempts, because a person waits."""
@@ -40,10 +38,10 @@ HTTP = HttpConfig(attempts=3)
 def renew_index(
     languages: Languages, *, downloads: Path = paths.DOWNLOADS, index: str = INDEX
 ) -> list[OpusEntry]:
-    """Return the entries of the present index of OPUS, or those of last time if OPUS is away.
+    """Return the entries of OPUS's index, from the last download if OPUS does not answer.
 
     Raises:
-        CorpusError: if there is none at hand, and none can be fetched.
+        CorpusError: if the index cannot be fetched and was never fetched before.
     """
     source = opus_index(languages, index)
     downloads.mkdir(parents=True, exist_ok=True)
@@ -54,7 +52,7 @@ def renew_index(
             cached = find_cached(source, downloads)
             if cached is None:
                 raise
-            LOGGER.warning("%s; this is the index of last time", error)
+            LOGGER.warning("%s; using the index of the last download", error)
             return read_opus_index(cached.path)
         for path in Path(fresh).glob(f"{source.name}*"):
             path.replace(downloads / path.name)
@@ -62,7 +60,7 @@ def renew_index(
 
 
 def list_corpora(entries: Iterable[OpusEntry]) -> Table:
-    """Return a table of corpora of OPUS."""
+    """Return a table of corpora: names, numbers of pairs, and sizes in MB."""
     table = Table(box=None)
     table.add_column("name", overflow="fold")
     for name in ("pairs", "MB"):
@@ -78,24 +76,27 @@ def main(
         str, typer.Argument(help="Two languages, such as de-en; by default those of params.yaml.")
     ] = "",
     index: Annotated[
-        str, typer.Option(help="Address of the index, with {source} and {target}.")
+        str, typer.Option(help="URL of the index, with {source} and {target}.")
     ] = INDEX,
 ) -> None:
-    """List the corpora that there are for two languages, by the names that settings take."""
+    """List the corpora of OPUS for two languages, by the names that settings take."""
     if languages:
         pair = read_languages(languages)
     else:
-        given = read(paths.PARAMS).get("download", {}).get("languages", {})
-        pair = config.build(Languages, given, at="download.languages")
+        codes = read(paths.PARAMS).get("download", {}).get("languages", {})
+        pair = config.build(Languages, codes, at="download.languages")
     entries = [entry for entry in renew_index(pair, index=index) if entry.latest == "True"]
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries))
     if not entries:
-        say(f"There is none for {' and '.join(pair.codes)}; does {INSTEAD}?")
+        say(
+            f"OPUS has no corpora for {' and '.join(pair.codes)}; try codes without a region, such "
+            f"as pt for pt-BR, or with one"
+        )
         return
-    say(f"The page of each corpus names its licence, such as {entries[0].page}")
+    say(f"Each corpus has a page that names its licence, such as {entries[0].page}")
     value = f"{{name:{entries[0].name},licence:LICENCE}}"
-    say(f'Take one by its name, with its licence: SET="download.corpora.NAME={value}"')
+    say(f'Add a corpus by its name, with its licence: SET="download.corpora.NAME={value}"')
 
 
 if __name__ == "__main__":

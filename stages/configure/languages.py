@@ -1,4 +1,4 @@
-"""Find the languages of text by the names of its files, by what they declare, or by their words."""
+"""Find the languages of text by the names of files, by declarations in them, or by their words."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,10 +22,10 @@ from nmt_core.corpora.screening.languages import load_scorer
 from nmt_core.text.language_codes import pick_code
 
 SAMPLED_LINES = 500
-"""Lines of a file whose language is identified by its words."""
+"""Number of lines by whose words the language of a file is identified."""
 
 SAMPLED_BYTES = 1 << 16
-"""Bytes of a file that are searched for declared languages."""
+"""Number of bytes of a file that are searched for declared languages."""
 
 DECLARED = re.compile(
     rb"""\b(?:xml:lang|lang|src[lL]ang|trgLang|source-language|target-language)"""
@@ -39,7 +39,7 @@ KEY = re.compile(r'"([\w-]+)"\s*:')
 
 @cache
 def list_codes() -> dict[str, str]:
-    """Return the code of each language by its names, in English and in itself."""
+    """Return language codes by name, in English and in the language itself, in lower case."""
     names = {str(code): name for code, name in Locale("en").languages.items()}
     codes = {name.casefold(): code for code, name in names.items()}
     for code in names:
@@ -57,9 +57,9 @@ def is_code(word: str) -> bool:
 
 
 def split_name(path: Path) -> tuple[str, str]:
-    """Return the stem of a file's name, and the language that the name ends in, or nothing.
+    """Return the stem of a file's name, and the code that the name ends in; "" without a code.
 
-    Such as train and de of train.de.gz, train_de.txt and train.de.
+    For example train and de for train.de.gz, train_de.txt and train.de.
     """
     parts = re.split("[._]", plain_name(path))
     for end in (len(parts) - 1, len(parts) - 2):
@@ -69,7 +69,7 @@ def split_name(path: Path) -> tuple[str, str]:
 
 
 def find_languages(paths: Sequence[Path]) -> Languages | None:
-    """Return the languages that two aligned files are named by, or that one file declares.
+    """Return the languages in the names of two aligned files, or the ones that one file declares.
 
     Raises:
         CorpusError: if a file cannot be read.
@@ -82,7 +82,7 @@ def find_languages(paths: Sequence[Path]) -> Languages | None:
 
 
 def make_languages(codes: Sequence[str]) -> Languages | None:
-    """Return languages of two codes; None if there are more or fewer, or one is empty."""
+    """Return the languages of two codes; None for another number of codes or an empty code."""
     match [code.replace("_", "-") for code in codes]:
         case [source, target] if source and target:
             return Languages(source=source, target=target)
@@ -93,7 +93,7 @@ def list_declared(path: Path) -> list[str]:
     """Return the codes that a file with both sides declares: by attributes, keys or a header.
 
     Raises:
-        CorpusError: if it cannot be read.
+        CorpusError: if the file cannot be read.
     """
     name = plain_name(path).lower()
     if path.suffix.lower() == ARCHIVE and len(members := list_members(path)) > 1:
@@ -102,15 +102,15 @@ def list_declared(path: Path) -> list[str]:
         return read_header(next(read_sheet(path), []))
     with explain_damage(path), open_raw(path) as file:
         start = file.read(SAMPLED_BYTES)
-    if found := DECLARED.findall(start):
-        return [code.decode() for code in found]
+    if codes := DECLARED.findall(start):
+        return [code.decode() for code in codes]
     first = start.decode(errors="replace").partition("\n")[0]
     cells = KEY.findall(first) if name.endswith(".jsonl") else re.split("[,;\t]", first)
     return read_header(cells)
 
 
 def read_header(cells: Iterable[str]) -> list[str]:
-    """Return the languages that a header names: by their names, else by their codes."""
+    """Return the codes of the languages in a header, which names them in words or by codes."""
     words = [re.split(r"[\W_]+", cell.strip()) for cell in cells]
     names = [
         list_codes()[part.casefold()]
@@ -122,7 +122,7 @@ def read_header(cells: Iterable[str]) -> list[str]:
 
 
 def identify_languages(paths: Sequence[Path]) -> Languages | None:
-    """Return the languages of two aligned files by their words, as py3langid recognizes them.
+    """Return the languages that py3langid recognizes in two aligned files; None if it finds none.
 
     Raises:
         CorpusError: if a file cannot be read, or py3langid is missing.

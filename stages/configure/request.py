@@ -1,4 +1,4 @@
-"""What a person asks of a run, in words, and the settings that it stands for."""
+"""The user's request for a run (text, presets, time, settings) and the params.yaml for it."""
 
 import re
 import shlex
@@ -30,13 +30,13 @@ from stages.params import SECTIONS
 from stages.runtime.params_file import read
 
 GROUPS = ("data", "model", "train", "start")
-"""Folders of conf/."""
+"""Groups of presets: folders of conf/."""
 
 WORDS = (*GROUPS, "text", "languages", "validation", "test", "time")
-"""Names of arguments that are no settings."""
+"""Names of arguments that are not settings."""
 
 Say = Callable[[str], object]
-"""Takes what was chosen, and why."""
+"""Receives messages about choices and their reasons."""
 
 
 @dataclass(frozen=True)
@@ -44,32 +44,32 @@ class Request:
     """Text, choices and settings of a run, as ``make repro`` takes them."""
 
     text: str | Sequence[str] = ""
-    """Files, names, addresses or a project file, in a line or one by one; see ``read_text``."""
+    """Files, names, URLs or a project file, in one line or as a list; see ``read_text``."""
     languages: str = ""
-    """Such as de-en; if empty, found in the text."""
+    """Two codes, such as de-en; if empty, found in the text."""
     validation: str = ""
-    """A validation set of files, where ``text`` is given."""
+    """Files of a validation set; requires ``text``."""
     test: str = ""
-    """A test set of files, where ``text`` is given."""
+    """Files of a test set; requires ``text``."""
     data: str = ""
-    """A group of conf/data, in place of ``text``."""
+    """A preset of conf/data, instead of ``text``."""
     model: str = ""
-    """A group of conf/model, or auto."""
+    """A preset of conf/model, or auto."""
     train: str = ""
-    """A group of conf/train, or auto."""
+    """A preset of conf/train, or auto."""
     start: str = ""
-    """A group of conf/start."""
+    """A preset of conf/start."""
     time: str = ""
-    """Time to train, such as 1h30m."""
+    """Training time, such as 1h30m."""
     settings: Sequence[str] = ()
-    """Such as ``train.seed=2``."""
+    """Changed settings, such as ``train.seed=2``."""
 
     @classmethod
     def parse(cls, arguments: Sequence[str]) -> "Request":
         """Return the request of arguments ``NAME=VALUE``; unknown names are settings.
 
         Raises:
-            ConfigError: if a name is almost one of a group.
+            ConfigError: if a value is empty, or a name looks like a misspelt argument.
         """
         words = {}
         settings = []
@@ -87,14 +87,14 @@ class Request:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The groups that are named."""
+        """The chosen preset of each group."""
         return {name: choice for name in GROUPS if (choice := getattr(self, name))}
 
     def complete(self) -> "Request":
-        """Return the request with the groups that its text implies."""
+        """Return the request with the presets that its text implies."""
         if not self.text:
             return self
-        model = self.model or ("" if self.start else auto.AUTO)  # that of the start has settings
+        model = self.model or ("" if self.start else auto.AUTO)  # a start brings its model
         return replace(self, data="files", model=model, train=self.train or auto.AUTO)
 
 
@@ -102,7 +102,7 @@ def configure(request: Request, *, say: Say = print) -> dict[str, Config]:
     """Write params.yaml as ``make repro`` does, and return its sections.
 
     Raises:
-        ConfigError: if a name, a time or a setting is wrong.
+        ConfigError: if a preset, a time or a setting is wrong.
         CorpusError: if a file cannot be read.
     """
     sections = pin_all(build_all(compose_settings(request, say=say), source=str(paths.PARAMS)))
@@ -113,23 +113,24 @@ def configure(request: Request, *, say: Say = print) -> dict[str, Config]:
 def compose_settings(
     request: Request | Sequence[str], *, conf: Path = paths.CONF, say: Say = lambda _: None
 ) -> dict[str, Any]:
-    """Compose the content of params.yaml.
+    """Return the content of params.yaml for a request.
 
-    Text or a group composes everything anew; settings alone change what is there.
+    Text or a preset composes it from scratch; settings alone change the present file.
 
     Args:
-        request: the request, or the arguments of one.
-        conf: the groups.
-        say: takes the automatic choices, with reasons, and the text if no word names it.
+        request: the request, or its arguments.
+        conf: the folder of presets.
+        say: receives the automatic choices with reasons, and the corpora if the request names none.
 
     Raises:
-        ConfigError: if a group or a choice is unknown, or an argument cannot be understood.
+        ConfigError: if a preset is unknown, or an argument cannot be parsed.
         CorpusError: if a choice depends on text that cannot be read.
     """
-    asked = request if isinstance(request, Request) else Request.parse(request)
-    text = find_text(asked, say=say)
-    settings = [*expand_time(asked.time), *asked.settings]
-    choices = asked.complete().choices
+    if not isinstance(request, Request):
+        request = Request.parse(request)
+    text = find_text(request, say=say)
+    settings = [*expand_time(request.time), *request.settings]
+    choices = request.complete().choices
     check_choices([f"{group}={name}" for group, name in choices.items()], conf)
 
     def compose(presets: Sequence[str], chosen: Sequence[str]) -> dict[str, Any]:
@@ -144,9 +145,9 @@ def compose_settings(
         try:
             presets, chosen, reason = auto.choose(automatic, sections, budget=find_budget(settings))
         except auto.UnknownSizeError as error:
-            if auto.AUTO in asked.choices.values():
+            if auto.AUTO in request.choices.values():
                 raise
-            say(f"model and training are those of conf/data/files.yaml, as {error}")
+            say(f"model and training are those of conf/data/files.yaml, because {error}")
         else:
             say(f"chosen for {reason}: {' '.join([*presets, *chosen])}")
             values = compose(presets, chosen)
@@ -155,15 +156,15 @@ def compose_settings(
         values = apply_changes(values, fitting)
     if choices and "data" not in choices:
         corpora = ", ".join(values["download"]["corpora"])
-        say(f"the text is that of {corpora}; TEXT= or DATA= chooses another")
+        say(f"the text is {corpora}; TEXT= or DATA= chooses other text")
     return values
 
 
 def find_text(request: Request, *, say: Say) -> dict[str, Any]:
-    """Return the settings of ``download`` that the words for text stand for.
+    """Return the settings of ``download`` for the text of a request.
 
     Raises:
-        ConfigError: if the words contradict each other, or name nothing.
+        ConfigError: if arguments contradict each other, or name no text.
         CorpusError: if a file cannot be read.
     """
     text = request.text if isinstance(request.text, str) else shlex.join(request.text)
@@ -174,22 +175,22 @@ def find_text(request: Request, *, say: Say) -> dict[str, Any]:
         return {"languages": read_languages(languages).model_dump()} if languages else {}
     if request.data:
         raise ConfigError("TEXT= and DATA= both choose text; keep one of them")
-    found = read_text(
+    named = read_text(
         text, languages=request.languages, validation=request.validation, test=request.test
     )
-    names = [Locale("en").languages.get(code, code) for code in found.languages.codes]
-    say(f"{' to '.join(names)}, by {found.reason}; corpora: {', '.join(found.corpora)}")
-    for name, corpus in found.corpora.items():
+    names = [Locale("en").languages.get(code, code) for code in named.languages.codes]
+    say(f"{' to '.join(names)}, by {named.reason}; corpora: {', '.join(named.corpora)}")
+    for name, corpus in named.corpora.items():
         if corpus.get("licence") == "other":
-            say(f"the publisher of {name} states its licence; set download.corpora.{name}.licence")
-    return {"languages": found.languages.model_dump(), "corpora": found.corpora}
+            say(f"set download.corpora.{name}.licence to the licence that its publisher names")
+    return {"languages": named.languages.model_dump(), "corpora": named.corpora}
 
 
 def expand_time(time: str) -> list[str]:
-    """Return the settings that a time such as 1h30m stands for, if any.
+    """Return the budget for a time such as 1h30m as settings; an empty list without a time.
 
     Raises:
-        ConfigError: if it is no time.
+        ConfigError: if it is not a time.
     """
     if not time:
         return []
@@ -197,17 +198,17 @@ def expand_time(time: str) -> list[str]:
     numbers = [int(part or 0) for part in parts.groups()] if parts else [0, 0, 0]
     total = sum(number * unit for number, unit in zip(numbers, (3600, 60, 1), strict=True))
     if not total:
-        raise ConfigError(f"time={time} is no time; write 2h, 1h30m, 45m or 90s")
+        raise ConfigError(f"time={time} is not a time; write 2h, 1h30m, 45m or 90s")
     return [f"train.budget={{steps:null,epochs:null,tokens:null,seconds:{total}.0}}"]
 
 
 def find_budget(settings: Sequence[str]) -> Budget | None:
-    """Return the budget that a person sets, if any limit of it.
+    """Return the budget that the user has set; None without a limit.
 
     Raises:
-        ConfigError: if it is wrong.
+        ConfigError: if the budget is wrong.
     """
-    about = [given for given in settings if given.lstrip("+~").startswith("train.budget")]
-    given = apply_changes({}, about).get("train", {}).get("budget", {})
-    limits = {name: limit for name, limit in given.items() if limit is not None}
+    changes = [each for each in settings if each.lstrip("+~").startswith("train.budget")]
+    budget = apply_changes({}, changes).get("train", {}).get("budget", {})
+    limits = {name: limit for name, limit in budget.items() if limit is not None}
     return config.build(Budget, limits, at="train.budget") if limits else None

@@ -24,7 +24,7 @@ from stages.runtime.params_file import read
 
 
 def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
-    """Read every section, so that a typo costs a second and not a night.
+    """Return all sections of params.yaml by name, checked before anything is trained.
 
     Raises:
         ConfigError: naming every wrong key of the whole file.
@@ -33,7 +33,7 @@ def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
 
 
 def read_settings(*, path: Path = paths.PARAMS) -> dict[str, Any]:
-    """Return all settings, those at their defaults, too, as JSON holds them.
+    """Return all settings, including defaults, as values of JSON.
 
     Raises:
         ConfigError: naming every wrong key of the whole file.
@@ -43,7 +43,7 @@ def read_settings(*, path: Path = paths.PARAMS) -> dict[str, Any]:
 
 
 def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
-    """Build every section of a document.
+    """Return the sections of a document by name.
 
     Raises:
         ConfigError: naming ``source`` and every wrong key.
@@ -66,7 +66,7 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
 
 
 def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
-    """Yield the settings that contradict those of another section."""
+    """Yield a message for each setting that contradicts another section."""
     download, tokenize = sections["download"], sections["tokenize"]
     embeddings, train = sections["embeddings"], sections["train"]
     vocabulary = sections["vocabulary"]
@@ -98,11 +98,11 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
             "vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'; choose "
             "'corpus'"
         )
-    brought = download.vectors.kind != "none"
-    if not brought and "vectors" in (vectors.kind, vocabulary.words):
+    has_vectors = download.vectors.kind != "none"
+    if not has_vectors and "vectors" in (vectors.kind, vocabulary.words):
         yield (
-            "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words asks "
-            "for vectors; choose 'download' or 'file'"
+            "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words "
+            "requires vectors; choose 'download' or 'file'"
         )
 
 
@@ -112,16 +112,16 @@ def check_initial(
     vocabulary: VocabularyParams,
     train: TrainParams,
 ) -> Iterator[str]:
-    """Yield what is asked of an initial model that it cannot give."""
-    asked = {
+    """Yield a message for each setting that requires an initial model if there is none."""
+    required = {
         "tokenize.kind": tokenize.kind == "initial_model",
         "vocabulary.words": vocabulary.words == "initial_model",
         "train.initial_share": train.initial_share != 0,
     }
     if download.initial_model.kind == "none":
-        for name in (name for name, does in asked.items() if does):
+        for name in (name for name, is_required in required.items() if is_required):
             yield (
-                f"{name} asks for the initial model's, but download.initial_model.kind is 'none'; "
+                f"{name} requires an initial model, but download.initial_model.kind is 'none'; "
                 f"choose 'bundle' or 'champion'"
             )
 
@@ -129,7 +129,7 @@ def check_initial(
 def check_sampling(
     sampling: SubwordSampling, tokenize: TokenizeParams, embeddings: EmbeddingsParams
 ) -> Iterator[str]:
-    """Yield why training pairs cannot be cut into other subwords, where they should be."""
+    """Yield a message for each setting that contradicts subword sampling."""
     if sampling.kind == "none":
         return
     required = SAMPLED_MODEL_TYPES[sampling.kind]
@@ -146,6 +146,6 @@ def check_sampling(
         )
     if embeddings.vectors.kind != "none":
         yield (
-            f"{name} draws subwords that embeddings.vectors.kind {embeddings.vectors.kind!r} has "
-            f"no vectors of; choose vectors 'none', or sampling 'none'"
+            f"{name} draws subwords, but embeddings.vectors.kind {embeddings.vectors.kind!r} has "
+            f"no vectors for them; choose vectors 'none', or sampling 'none'"
         )

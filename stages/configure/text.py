@@ -1,4 +1,4 @@
-"""Read the text that TEXT= names: files, corpora by name, addresses, or a project file."""
+"""Read the value of TEXT=: files, corpora by name, URLs, or a project file."""
 
 import re
 import shlex
@@ -24,17 +24,17 @@ ENTRY = "text"
 """Key of a corpus in a project file that names its text."""
 
 Settings = dict[str, Any]
-"""Of a corpus, as params.yaml has them."""
+"""Settings of a corpus, as in params.yaml."""
 
 
 class ProjectFile(Config):
-    """The text of a project, where a line is too short for it."""
+    """A project file, for more text than fits into a line."""
 
     languages: str = ""
     """Two languages, such as de-en; if empty, found in the text."""
 
     corpora: dict[str, str | Settings] = Field(min_length=1)
-    """By name: what TEXT= takes, or that as ``text`` and settings of the corpus beside it."""
+    """Corpora by name: a value of TEXT=, or a mapping of that as ``text`` and further settings."""
 
     validation: str = ""
     """A validation set, as in TEXT=; if empty, split off train."""
@@ -48,23 +48,23 @@ class NamedText(NamedTuple):
 
     languages: Languages
     reason: str
-    """What the languages were found by."""
+    """How the languages were found."""
     corpora: dict[str, Settings]
     """Settings of the corpora by name."""
 
 
 def read_text(text: str, *, languages: str = "", validation: str = "", test: str = "") -> NamedText:
-    """Return the corpora that words name, and their languages.
+    """Return the corpora that a text names, and their languages.
 
     Args:
         text: paths of two aligned files or of one that holds both sides, names such as europarl or
-            opus:Books/v1, and addresses; or the path of a project file.
+            opus:Books/v1, and URLs; or the path of a project file.
         languages: such as de-en; if empty, found in the text.
         validation: two aligned files, or one that holds both sides; if empty, split off train.
-        test: likewise.
+        test: a test set, likewise.
 
     Raises:
-        ConfigError: if a word names nothing, or nothing says the languages.
+        ConfigError: if a word names no text, or the languages are unknown.
         CorpusError: if a file cannot be read.
     """
     words = split_words(text)
@@ -94,10 +94,10 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a line; one with a space stands in quotes.
+    """Return the words of a line; quotes enclose words with spaces.
 
     Raises:
-        ConfigError: if there is none, or a quotation mark is not closed.
+        ConfigError: if the line is empty, or a quotation mark is not closed.
     """
     try:
         words = shlex.split(text)
@@ -109,27 +109,29 @@ def split_words(text: str) -> list[str]:
 
 
 def read_entry(name: str, entry: str | Settings) -> Settings:
-    """Return the settings of a corpus in a project file.
+    """Return the settings of an entry of a project file.
 
     Raises:
-        ConfigError: if its text is not that of one corpus.
+        ConfigError: if its text is not exactly one corpus.
     """
     settings = {ENTRY: entry} if isinstance(entry, str) else dict(entry)
-    if ENTRY not in settings:  # all is said by settings, as in params.yaml
+    if ENTRY not in settings:  # only settings, as in params.yaml
         return settings
-    found = [*read_corpora(split_words(str(settings.pop(ENTRY))))]
-    if len(found) != 1:
-        raise ConfigError(f"corpora.{name}.{ENTRY} names {len(found)} corpora; give each a name")
-    return {**found[0], **settings}
+    corpora = [*read_corpora(split_words(str(settings.pop(ENTRY))))]
+    if len(corpora) != 1:
+        raise ConfigError(
+            f"corpora.{name}.{ENTRY} names {len(corpora)} corpora; write an entry for each"
+        )
+    return {**corpora[0], **settings}
 
 
 def read_corpora(words: Sequence[str]) -> Iterator[Settings]:
-    """Yield the settings of each corpus that words name; two aligned files follow each other.
+    """Yield the settings of each corpus that words name; aligned files are two words in a row.
 
     Raises:
-        ConfigError: if a word names nothing, or a file lacks its other side.
+        ConfigError: if a word names no text, or a file has no file of the other side.
     """
-    waiting = ""
+    unpaired = ""
     for word in words:
         if word in SHORT_NAMES or re.match(r"[A-Za-z0-9]+:", word):
             try:
@@ -138,30 +140,30 @@ def read_corpora(words: Sequence[str]) -> Iterator[Settings]:
                 raise ConfigError(f"TEXT: {error}") from None
         elif may_hold_both_sides(check_path(word)):
             yield {"kind": "files", "train": {"source": word}}
-        elif waiting:
-            yield {"kind": "files", "train": {"source": waiting, "target": word}}
-            waiting = ""
+        elif unpaired:
+            yield {"kind": "files", "train": {"source": unpaired, "target": word}}
+            unpaired = ""
         else:
-            waiting = word
-    if waiting:
+            unpaired = word
+    if unpaired:
         raise ConfigError(
-            f"{waiting} has no translation beside it; name two files, one for each language, or a "
-            f"file that holds both, such as .tmx, .xlsx or .tsv"
+            f"{unpaired} has no translation; name two files, one for each language, or a file with "
+            f"both languages, such as .tmx, .xlsx or .tsv"
         )
 
 
 def check_path(word: str) -> Path:
-    """Return the path that a word is.
+    """Return the path that a word names.
 
     Raises:
-        ConfigError: if there is no such file.
+        ConfigError: if it is not a file or a pattern of files.
     """
     path = Path(word)
     if path.is_dir():
         raise ConfigError(f"{word} is a folder; name its files, as in {word}/*.de {word}/*.en")
     if STAR not in word and not path.exists():
-        beside = path.parent.iterdir() if path.parent.is_dir() else ()
-        names = [*map(str, beside), *SHORT_NAMES]
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        names = [*map(str, siblings), *SHORT_NAMES]
         raise ConfigError(
             f"TEXT names {word}, which is neither a file nor the name of a corpus; "
             f"{suggest(word, names)}"
@@ -170,7 +172,7 @@ def check_path(word: str) -> Path:
 
 
 def name_corpora(corpora: Iterator[Settings]) -> dict[str, Settings]:
-    """Return corpora by names that are made of those of their files."""
+    """Return corpora by name; each is named after its file."""
     named: dict[str, Settings] = {}
     for settings in corpora:
         match settings:
@@ -182,27 +184,27 @@ def name_corpora(corpora: Iterator[Settings]) -> dict[str, Settings]:
                 path = Path(settings["train"]["source"])
                 name = split_name(path)[0] or path.absolute().parent.name
         short = re.sub("[^a-z0-9_-]+", "-", name.lower()).strip("-_")[:36] or "text"
-        same = sum(other.rstrip("-0123456789") == short for other in named)
-        named[f"{short}-{same + 1}" if short in named else short] = settings
+        count = sum(other.rstrip("-0123456789") == short for other in named)
+        named[f"{short}-{count + 1}" if short in named else short] = settings
     return named
 
 
 def add_held_out(corpora: Mapping[str, Settings], held_out: Mapping[str, str]) -> None:
-    """Set validation and test sets, which the first corpus of files holds.
+    """Add validation and test sets to the first corpus of files.
 
     Raises:
-        ConfigError: if no corpus is of files, or words do not name one text.
+        ConfigError: if there is no corpus of files, or a set is not exactly one text.
     """
     for split, words in held_out.items():
-        first = next((one for one in corpora.values() if one.get("kind") == "files"), None)
+        first = next((each for each in corpora.values() if each.get("kind") == "files"), None)
         if first is None:
-            raise ConfigError(f"a {split} set of files needs a corpus of files beside it in TEXT=")
-        found = [*read_corpora(split_words(words))]
-        if len(found) != 1 or found[0]["kind"] != "files":
+            raise ConfigError(f"a {split} set of files requires a corpus of files in TEXT=")
+        sets = [*read_corpora(split_words(words))]
+        if len(sets) != 1 or sets[0]["kind"] != "files":
             raise ConfigError(
                 f"{split.upper()}={words!r} must name two aligned files or one with both sides"
             )
-        first[split] = found[0]["train"]
+        first[split] = sets[0]["train"]
 
 
 def list_aligned(corpora: Mapping[str, Settings]) -> Iterator[Settings]:
@@ -215,13 +217,13 @@ def list_aligned(corpora: Mapping[str, Settings]) -> Iterator[Settings]:
 
 
 def find_common_languages(corpora: Mapping[str, Settings]) -> tuple[Languages, str]:
-    """Return the languages of the files, and what they were found by.
+    """Return the languages of the files, and how they were found.
 
     Raises:
-        ConfigError: if corpora are in different languages, or nothing says in which.
+        ConfigError: if corpora are in different languages, or the languages are unknown.
         CorpusError: if a file cannot be read.
     """
-    texts = [one["train"] for one in corpora.values() if one.get("kind") == "files"]
+    texts = [each["train"] for each in corpora.values() if each.get("kind") == "files"]
     sides = [[Path(text[side]) for side in ("source", "target") if side in text] for text in texts]
     files = [next(iter(expand_paths(paths).values())) for paths in sides]
     declared = [(pair, paths) for paths in files if (pair := find_languages(paths))]
@@ -231,13 +233,13 @@ def find_common_languages(corpora: Mapping[str, Settings]) -> tuple[Languages, s
             if pick_pair(other.codes, pair) is None:
                 raise ConfigError(
                     f"{first[0]} is {'-'.join(pair.codes)} but {paths[0]} is "
-                    f"{'-'.join(other.codes)}; a model learns one pair of languages"
+                    f"{'-'.join(other.codes)}; a model translates one pair of languages"
                 )
         return pair, f"the name or the header of {first[0]}"
     for paths in files:
         if len(paths) > 1 and (pair := identify_languages(paths)):
             return pair, f"the words of {' and '.join(map(str, paths))}"
     raise ConfigError(
-        f"nothing says in which languages {', '.join(corpora)} is; add LANGUAGES=, such as "
+        f"the languages of {', '.join(corpora)} are unknown; add LANGUAGES=, such as "
         f"LANGUAGES=de-en"
     )

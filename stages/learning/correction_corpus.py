@@ -34,80 +34,83 @@ from stages.synthesis.composition import describe_made_corpus, find_weight, read
 
 
 class LearningConfig(Config):
-    """Which corrections are learnt, and for how long."""
+    """Selection of the corrections for fine-tuning, and length of the training."""
 
     journal: Path = Field(paths.CORRECTIONS, strict=False)  # Prefect passes text
     """The journal of corrections, as ``nmt serve`` writes it."""
 
     undecided: bool = True
-    """Learn also from corrections that nobody has approved yet, after the filters."""
+    """Also train on corrections that nobody has approved yet, if they pass the filters."""
 
     least: int = Field(30, ge=1)
-    """Minimum number of corrections in training."""
+    """Minimum number of corrections to train on."""
 
     held_out: float = Field(0.1, gt=0, lt=1)
-    """Share of the corrections in the held-out set, which is never learnt."""
+    """Share of the corrections in the held-out set, which is never trained on."""
 
     distance: float = Field(0.2, ge=0, le=0.4)
-    """Edits per word up to which a correction is too near to a held-out one to be learnt."""
+    """Edits per word up to which a correction is too close to a held-out one to be trained on."""
 
     share: float = Field(0.15, gt=0, lt=1)
-    """Share of the corrections among the text that training reads. A larger share costs more on the
-    earlier text than it gains on corrections (docs/results.md)."""
+    """Share of the corrections among the pairs that training reads. A larger share costs more on
+    the earlier test set than it gains on corrections (docs/results.md)."""
 
     passes: float = Field(10.0, gt=0)
     """Passes over the corrections."""
 
     learning_rate: float = Field(0.001, gt=0)
-    """Peak learning rate; that of ``START=champion`` would undo what the champion has learnt."""
+    """Peak learning rate; the one of ``START=champion`` would cause too much forgetting."""
 
     screen: ScreenConfig = ScreenConfig()
-    """Filter of corrections that nobody has approved; learns its signals from training text."""
+    """Filter of corrections that nobody has approved; its statistics are learnt from training
+    text."""
 
 
 CORPUS = "corrections"
-"""Name of the corpus among those of ``download.corpora``."""
+"""Name of the corpus in ``download.corpora``."""
 
 FOLDER = paths.DOWNLOADS / CORPUS
-"""Where it lies."""
+"""Folder of the corpus."""
 
 JUDGED = FOLDER.with_name("corrections.judged")
-"""Digest of the corpus that was last learnt and judged, and of the settings of both."""
+"""File with a digest of the last fine-tuning that was judged: its corpus, settings and gate."""
 
 MODEL_SETTINGS = ("share", "passes", "learning_rate")
-"""Settings that make another model of the same corpus."""
+"""Settings that change the model trained on a corpus."""
 
 TOKENS_PER_WORD = 1.5
-"""Approximate number of tokens of a word."""
+"""Approximate number of tokens per word."""
 
 MIN_TOKENS = 50_000
-"""Target tokens of the shortest training."""
+"""Minimum number of target tokens of a training."""
 
 FILTERS = {"look": None, "screen": None}
-"""Filters of the corpus. Each correction was screened before, and properties of the whole corpus,
-such as no capitals, are how users write and must not stop the training."""
+"""Filters of the corpus, turned off: each correction was screened before, and the sanity check of
+a whole corpus must not stop because users write without capitals."""
 
-LIKE = ("_base/finetune", "champion")
-"""Files of conf/start/ whose settings a training from the champion has."""
+PRESETS = ("_base/finetune", "champion")
+"""Presets of conf/start/ for a training from the champion."""
 
 
 class CorrectionCorpus(Config):
-    """The corpus of corrections on the disk, and what was left out of it."""
+    """The corpus of corrections on disk, and the counts of dropped corrections."""
 
     digest: str
-    """Numbers of training pairs and held-out pairs."""
+    """SHA-256 of the training pairs and the held-out pairs."""
     ids: list[str]
-    """Of the corrections that are learnt."""
+    """Ids of the corrections to train on."""
     learnt: int
+    """Number of corrections to train on."""
     held_out: int
+    """Number of corrections in the held-out set."""
     words: int
-    """Of the targets that are learnt."""
+    """Number of target words to train on."""
     given: int
-    """Corrections in the journal, of any languages."""
+    """Number of corrections in the journal, in all languages."""
     dropped: dict[str, int]
-    """Corrections that are neither learnt nor tested on, by reason."""
+    """Number of corrections that are used neither for training nor for testing, by reason."""
     examples: dict[str, list[tuple[str, str]]]
-    """Some of them."""
+    """Source and correction of a few dropped ones, by reason."""
 
 
 def write_corrections(
@@ -118,17 +121,17 @@ def write_corrections(
     corpus: Path = paths.CORPUS,
     folder: Path = FOLDER,
 ) -> CorrectionCorpus:
-    """Write the corrections of the journal to learn, and the held-out ones, into a folder.
+    """Write the journal's corrections to train on, and the held-out ones; return their counts.
 
-    ``filters`` are those of training pairs, and ``corpus`` is the text of the earlier model.
+    ``filters`` are the settings for training pairs, and ``corpus`` is the earlier model's text.
 
     Raises:
         CorpusError: if the journal cannot be read.
     """
-    given = CorrectionJournal(config.journal).read()
-    approved = {each.id for each in given if each.status == "approved"}
-    chosen = [*select_corrections(given, languages, undecided=config.undecided)]
-    held_out, train = (read_lines_of(corpus, *some) for some in (paths.SPLITS[1:], ["train"]))
+    corrections = CorrectionJournal(config.journal).read()
+    approved = {each.id for each in corrections if each.status == "approved"}
+    chosen = [*select_corrections(corrections, languages, undecided=config.undecided)]
+    held_out, train = (read_lines_of(corpus, *splits) for splits in (paths.SPLITS[1:], ["train"]))
     prepared = split_corrections(
         chosen,
         approved,
@@ -138,13 +141,14 @@ def write_corrections(
         held_out=config.held_out,
         distance=config.distance,
     )
-    left = {each.id for each in chosen}
-    others = Counter(_name_fate(each, languages) for each in given if each.id not in left)
-    return _write(prepared, others, len(given), folder)
+    chosen_ids = {each.id for each in chosen}
+    unchosen = [each for each in corrections if each.id not in chosen_ids]
+    reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
+    return _write(prepared, reasons, len(corrections), folder)
 
 
 def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
-    """Yield the lines of both sides of splits."""
+    """Yield the lines of both sides of each split."""
     return chain.from_iterable(
         files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
     )
@@ -168,7 +172,7 @@ def learn_screen_of_corpus(
 
 
 def read_held_out(folder: Path = FOLDER) -> HeldOut:
-    """Return the corrections that are tested on."""
+    """Return the held-out corrections."""
     return HeldOut(*([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES))
 
 
@@ -181,21 +185,20 @@ def compose_learning(
     pairs: float,
     folder: Path = FOLDER,
 ) -> dict[str, Any]:
-    """Return settings of a training that goes on from the champion with corrections.
+    """Return the content of params.yaml for fine-tuning the champion on corrections.
 
-    ``champion`` is the digest of the model to start from, and ``pairs`` counts those of the other
-    corpora, see ``count_weighted_pairs``.
+    ``champion`` is the digest of the model to start from, and ``pairs`` is the number of pairs of
+    the other corpora; see ``count_weighted_pairs``.
 
     Raises:
-        ConfigError: if there is a corpus of that name.
+        ConfigError: if ``values`` have a corpus with the name of the corrections.
     """
     if CORPUS in values["download"]["corpora"]:
         raise ConfigError(
-            f"download.corpora has a corpus {CORPUS}, as that of learning is named; give yours "
-            f"another name"
+            f"download.corpora.{CORPUS} has the name that is reserved for corrections; rename it"
         )
     composed = copy.deepcopy(dict(values))
-    overlay_group(composed, "start", LIKE)
+    overlay_group(composed, "start", PRESETS)
     download, train = composed["download"], composed["train"]
     download["initial_model"]["sha256"] = champion
     download["corpora"][CORPUS] = describe_made_corpus(
@@ -212,7 +215,7 @@ def compose_learning(
     tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
     train["budget"] = {"tokens": max(int(tokens), MIN_TOKENS)}
-    # the gate judges: validation on the earlier text would select the model that learnt least
+    # validation on the earlier text would select the model that changed least; the gate decides
     train["training"] |= {"validate_every": 1_000_000, "patience": None}
     return composed
 
@@ -220,44 +223,44 @@ def compose_learning(
 def was_judged(
     corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
 ) -> bool:
-    """Tell whether nothing has changed since corrections were last learnt and judged."""
-    told = judged.read_text(encoding="utf-8").strip() if judged.exists() else ""
-    return told == _digest_judged(corrections, config, gate)
+    """Tell whether the same fine-tuning was judged last, with the same gate."""
+    last_digest = judged.read_text(encoding="utf-8").strip() if judged.exists() else ""
+    return last_digest == _digest_judged(corrections, config, gate)
 
 
 def note_judged(
     corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
 ) -> None:
-    """Note that corrections were learnt and judged."""
+    """Write that this fine-tuning was judged; see ``was_judged``."""
     files.write_text(judged, f"{_digest_judged(corrections, config, gate)}\n")
 
 
 def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig) -> str:
-    """Return a digest of what is learnt, how it is learnt, and how it is judged."""
+    """Return a digest of the corrections, the training's settings and the gate."""
     learning = config.model_dump(mode="json", include=set(MODEL_SETTINGS))
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
 
 
-def _name_fate(correction: Correction, languages: Languages) -> str:
+def _find_drop_reason(correction: Correction, languages: Languages) -> str:
     if correction.suggestion.languages != languages:
         return "other_languages"
     return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
 def _write(
-    prepared: CorrectionSplit, others: Counter[str], given: int, folder: Path
+    prepared: CorrectionSplit, reasons: Counter[str], total: int, folder: Path
 ) -> CorrectionCorpus:
     kinds = {"learnt": prepared.learnt, "held_out": prepared.held_out}
-    counts = others + Counter({why: len(some) for why, some in prepared.dropped.items()})
+    counts = reasons + Counter({why: len(pairs) for why, pairs in prepared.dropped.items()})
     written = CorrectionCorpus(
         digest=hashlib.sha256(json.dumps(kinds).encode()).hexdigest(),
         ids=[each.id for each in prepared.learnt],
         learnt=len(prepared.learnt),
         held_out=len(prepared.held_out),
         words=sum(len(each.target.split()) for each in prepared.learnt),
-        given=given,
+        given=total,
         dropped=dict(sorted(counts.items())),
-        examples={why: [each[:2] for each in some[:3]] for why, some in prepared.dropped.items()},
+        examples={why: [pair[:2] for pair in pairs[:3]] for why, pairs in prepared.dropped.items()},
     )
     with files.whole_folder(folder) as part:
         for name, pairs in kinds.items():

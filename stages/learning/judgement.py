@@ -27,38 +27,38 @@ from stages.registry.registry import Registry
 from stages.reporting.pages import render_template
 
 GUARDS: Mapping[SliceName, float] = {"negation": 2.0, "numbers": 2.0}
-"""Points that fine-tuning may lose in a slice of the earlier test set. Poisoned corrections are
-among the held-out ones, too, so only the earlier text can reveal them."""
+"""Maximum loss in slices of the earlier test set, in points. Poisoned corrections may also be in
+the held-out set, so only the earlier test set can reveal them."""
 
-LEAST_SENTENCES = 100
-"""Minimum sentences of such a slice: a smaller one seems to lose by chance."""
+MIN_SLICE_SENTENCES = 100
+"""Minimum number of sentences of a guarded slice; smaller ones often lose by chance."""
 
-LEAST_HELD_OUT = 10
-"""Minimum held-out corrections of a test."""
+MIN_HELD_OUT = 10
+"""Minimum number of held-out corrections for a test."""
 
 HELD_OUT_METRIC = "chrf"
-"""Must be better on corrections set aside: these are few, and it finds a gain in fewer sentences
-than BLEU does (docs/results.md), which may be no worse there."""
+"""The first metric on held-out corrections: it detects a gain in fewer sentences than BLEU
+(docs/results.md)."""
 
 REASONS = {
     "superseded": "another correction of the same text is newer, or approved",
     "dropped_by_hand": "dropped by hand",
-    "other_languages": "of other languages",
-    "also_tested": "stands in validation or test",
-    "already_learnt": "to be tested on, but stands in the training text",
-    "near_held_out": "near to one that is tested on",
+    "other_languages": "in other languages",
+    "also_tested": "already in validation or test",
+    "already_learnt": "drawn for the held-out set, but already in the training text",
+    "near_held_out": "too close to a held-out correction",
 }
-"""Why a correction is not learnt, but for filters, which have names of their own."""
+"""Reasons for dropping a correction, in words; filters have names of their own."""
 
 
 class Learned(Config):
     """The result of fine-tuning on corrections."""
 
     contest: Contest
-    """On the earlier test set, with the outcome and reason of both tests."""
+    """Comparison on the earlier test set, with the outcome and reason of both tests."""
     corrections: CorrectionCorpus
     held_out: Verdict | None = None
-    """On the held-out corrections; None if they are too few, or there was no champion to meet."""
+    """Verdict on held-out corrections; None if they are too few, or there is no champion."""
 
 
 def judge_learning(
@@ -71,15 +71,15 @@ def judge_learning(
     promotion: PromotionParams,
     folder: Path = FOLDER,
 ) -> Learned:
-    """Test a fine-tuned model against the champion.
+    """Return the result of comparing a fine-tuned model with the champion.
 
-    It wins if it is better on the corrections that were set aside, and the gate, to which negation
-    and numbers are added as slices, does not reject it on the test set of before. Slices of
-    ``promotion`` may set narrower bounds.
+    The model wins if it is better on held-out corrections, and the gate does not reject it on the
+    earlier test set. Negation and numbers are added to the gate's slices; slices of ``promotion``
+    may set narrower bounds.
 
     Raises:
-        NmtError: if the two cannot be compared.
-        RegistryError: if MLflow is away, or lacks the champion.
+        NmtError: if the models cannot be compared.
+        RegistryError: if MLflow does not answer, or lacks the champion.
     """
     guards = {
         name: min(bound, promotion.slices.get(name, bound))
@@ -90,7 +90,7 @@ def judge_learning(
     if contest.verdict is None:
         return Learned(contest=contest, corrections=corrections)
     held_out, verdict = read_held_out(folder), None
-    if len(held_out.sources) >= LEAST_HELD_OUT:
+    if len(held_out.sources) >= MIN_HELD_OUT:
         assert contest.champion
         champion = registry.version(contest.champion)
         old, new = translate_by_both(registry, champion, challenger, held_out, params, recased={})
@@ -103,39 +103,42 @@ def judge_learning(
 
 
 def list_guards(challenger: Exported) -> dict[SliceName, float]:
-    """Return the slices of the earlier test set that may not get worse, with their bounds."""
+    """Return the guarded slices of the earlier test set, with their maximum losses in points."""
     text = SlicedText(*challenger.held_out, challenger.languages.codes)
-    found = {name: find_slice(name, text) for name in GUARDS}
+    masks = {name: find_slice(name, text) for name in GUARDS}
     return {
         name: GUARDS[name]
-        for name, mask in found.items()
-        if mask is not None and mask.sum() >= LEAST_SENTENCES
+        for name, mask in masks.items()
+        if mask is not None and mask.sum() >= MIN_SLICE_SENTENCES
     }
 
 
 def adapt_gate(gate: GateConfig) -> GateConfig:
-    """Return the gate for corrections set aside: by chrF first, and without slices."""
+    """Return the gate for held-out corrections: chrF is the first metric, and slices are off."""
     others = [name for name in gate.metrics if name != HELD_OUT_METRIC]
     return gate.model_copy(update={"metrics": [HELD_OUT_METRIC, *others], "slices": {}})
 
 
 def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
-    """Return the contest with the outcome of the tests on both texts."""
+    """Return the contest with the outcome of the tests on both texts.
+
+    ``held_out`` is the verdict on held-out corrections; None if they were too few to test.
+    """
     if contest.outcome == "reject":
         return contest
     if held_out is None:
         outcome, reason = (
             "hold",
-            f"fewer than {LEAST_HELD_OUT} corrections are set aside to test on",
+            f"fewer than {MIN_HELD_OUT} corrections are held out for a test",
         )
     else:
-        outcome, reason = held_out.outcome, f"on corrections set aside, {held_out.reason}"
-    before = f"on the text of before: {contest.reason}"
-    return contest.model_copy(update={"outcome": outcome, "reason": f"{reason}; {before}"})
+        outcome, reason = held_out.outcome, f"on held-out corrections, {held_out.reason}"
+    earlier = f"on the earlier test set: {contest.reason}"
+    return contest.model_copy(update={"outcome": outcome, "reason": f"{reason}; {earlier}"})
 
 
 def record_learned(learned: Learned, challenger: Exported) -> None:
-    """Keep the result with the run of the challenger, and send it to MLflow."""
+    """Write the result to the challenger's run, and send it to MLflow."""
     numbers = {"corrections_learnt": float(learned.corrections.learnt)}
     for effect in learned.held_out.effects if learned.held_out else ():
         numbers[f"corrections_{effect.metric}_difference"] = effect.difference
@@ -143,46 +146,42 @@ def record_learned(learned: Learned, challenger: Exported) -> None:
 
 
 def name_reason(why: str) -> str:
-    """Return in words why a correction is not learnt."""
+    """Return the reason for dropping a correction, in words."""
     return REASONS.get(why, f"filter {why}")
 
 
-def list_fates(corrections: CorrectionCorpus) -> dict[str, int]:
-    """Return how many corrections are learnt, are set aside, or are left out for each reason."""
-    left_out = {name_reason(why): n for why, n in corrections.dropped.items()}
-    return {
-        "learnt": corrections.learnt,
-        "set aside, to be tested on": corrections.held_out,
-        **left_out,
-    }
+def count_uses(corrections: CorrectionCorpus) -> dict[str, int]:
+    """Return the numbers of corrections to train on, held out, and dropped for each reason."""
+    dropped = {name_reason(why): n for why, n in corrections.dropped.items()}
+    return {"to train on": corrections.learnt, "held out": corrections.held_out, **dropped}
 
 
 def render_corrections(corrections: CorrectionCorpus) -> str:
-    """Return in Markdown what became of the corrections."""
-    return render_template("corrections.md", corrections=corrections, fates=list_fates(corrections))
+    """Return a table of the uses of the corrections, in Markdown."""
+    return render_template("corrections.md", corrections=corrections, uses=count_uses(corrections))
 
 
 def explain_shortage(corrections: CorrectionCorpus, config: LearningConfig) -> str | None:
-    """Return why no verdict can come, and what is missing; None if one can."""
+    """Return a message about missing corrections; None if they suffice for a verdict."""
     to_learn = config.least - corrections.learnt
-    to_test = LEAST_HELD_OUT - corrections.held_out
+    to_test = MIN_HELD_OUT - corrections.held_out
     if max(to_learn, to_test) <= 0:
         return None
     missing = math.ceil(max(to_learn / (1 - config.held_out), to_test / config.held_out))
     return (
-        f"about {missing:,} more corrections are needed for a verdict: {corrections.learnt:,} can "
-        f"be learnt, of at least {config.least:,}, and {corrections.held_out:,} are set aside to "
-        f"test on, of at least {LEAST_HELD_OUT}"
+        f"about {missing:,} more corrections are needed for a verdict: {corrections.learnt:,} are "
+        f"to train on, but at least {config.least:,} must be, and {corrections.held_out:,} are "
+        f"held out, but at least {MIN_HELD_OUT} must be"
     )
 
 
 def render_learned(learned: Learned) -> str:
-    """Return in Markdown what was learnt, what was not and why, and what has got worse."""
+    """Return the report of the fine-tuning and of its tests, in Markdown."""
     return render_template(
         "learned.md",
         learned=learned,
         contest=learned.contest,
         corrections=learned.corrections,
-        fates=list_fates(learned.corrections),
+        uses=count_uses(learned.corrections),
         name_reason=name_reason,
     )

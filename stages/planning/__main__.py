@@ -1,10 +1,11 @@
-"""Predict a training from a short one on the same text, or pin a budget to a time.
+"""Predict time and memory of a training from a short one, or replace a budget of seconds.
 
 Usage: python -m stages.planning [pin]
 Reads:  params.yaml, data/, reports/shard.json
 Writes: nothing; pin writes params.yaml and runs/pinned.json
 
-`pin` writes to params.yaml the target tokens that a budget of seconds is worth, and prints no plan.
+`pin` replaces a budget of seconds in params.yaml by the target tokens that this machine processes
+in that time, and prints no plan.
 """
 
 import json
@@ -48,28 +49,28 @@ CHANGES = (
 """Settings of the short training."""
 
 LINKED = ("stages", "nmt_core", "dvc.yaml", "data")
-"""Code, which fingerprints need, and the inputs of training."""
+"""Paths that the short training's folder links to: code and the inputs of training."""
 
 HIDDEN = ("DVC_", "NMT_", "MLFLOW_", "TORCHELASTIC")
-"""Prefixes of environment variables that name a run or a server."""
+"""Prefixes of environment variables that are removed, because they name a run or a server."""
 
 GROWTH = 1.6
 """Maximum factor by which the memory of a training grows after its first seconds."""
 
-LEAST_UPDATES = 100
-"""Fewest updates of a training that learns anything."""
+MIN_UPDATES = 100
+"""Minimum number of updates of a useful training."""
 
 say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
 
 
 class Calibration(NamedTuple):
-    """Measurements on this machine; tokens are target tokens."""
+    """Measurements of a short training on this machine; tokens are target tokens."""
 
     start_seconds: float
     validation_seconds: float
-    """Upper limit: a barely trained model writes up to its limits of length."""
+    """Upper limit: a barely trained model translates up to the maximum length."""
     tokens_per_second: tuple[float, float]
-    """From the slowest to the fastest measurement."""
+    """The slowest and the fastest measurement."""
     tokens_per_update: float
     tokens_per_pass: float
     memory_bytes: int
@@ -78,7 +79,7 @@ class Calibration(NamedTuple):
 def main() -> None:
     """Print a plan, or pin a budget."""
     if sys.argv[1:] not in ([], ["pin"]):
-        raise ConfigError(f"stages.planning takes no argument or 'pin', got {sys.argv[1]!r}")
+        raise ConfigError(f"stages.planning accepts no argument or 'pin', got {sys.argv[1]!r}")
     settings = read_settings()
     train = build_all(settings, source=str(paths.PARAMS))["train"]
     assert isinstance(train, TrainParams)
@@ -89,18 +90,18 @@ def main() -> None:
 
 
 def calibrate(settings: dict[str, Any]) -> Calibration:
-    """Train for some seconds in a temporary folder.
+    """Return the measurements of a short training in a temporary folder.
 
     Raises:
-        NmtError: if the training text is not there, or training fails.
+        NmtError: if the training text is missing, or training fails.
     """
     report = paths.REPORTS / "shard.json"
     if not report.exists():
         raise NmtError(f"{report} is missing; run: make plan")
     shards = files.read_json(report)
     say("calibrating: training for less than a minute")
-    wanted = settings["train"]["training"]["validation_sentences"]
-    validated = min(wanted, shards["validation_pairs"])
+    limit = settings["train"]["training"]["validation_sentences"]
+    validated = min(limit, shards["validation_pairs"])
     paths.RUNS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="plan-", dir=paths.RUNS) as name:
         folder = Path(name)
@@ -113,11 +114,11 @@ def calibrate(settings: dict[str, Any]) -> Calibration:
         points = read_validations(folder)
     speeds = [(b[1] - a[1]) / max(b[2] - a[2], 1e-9) for a, b in pairwise(points)]
     speeds = speeds[1:] or speeds  # the first updates are slower
-    steps, tokens, updating, ended = points[-1]
-    took = ended - points[0][3]
-    validation = max(0.0, took - updating) / (len(points) - 1)
+    steps, tokens, updating, end = points[-1]
+    duration = end - points[0][3]
+    validation = max(0.0, duration - updating) / (len(points) - 1)
     return Calibration(
-        start_seconds=max(0.0, elapsed - took),
+        start_seconds=max(0.0, elapsed - duration),
         validation_seconds=validation * validated / min(validated, SENTENCES),
         tokens_per_second=(min(speeds), max(speeds)),
         tokens_per_update=tokens / steps,
@@ -127,27 +128,32 @@ def calibrate(settings: dict[str, Any]) -> Calibration:
 
 
 def run_training(folder: Path) -> tuple[float, int]:
-    """Train in a folder; return the seconds that it took and the peak of its memory in bytes.
+    """Train in a folder; return the duration in seconds and the peak of memory in bytes.
 
     Raises:
-        NmtError: with the reason if it fails.
+        NmtError: if training fails, with its last message.
     """
     log = folder / "log.txt"
-    own = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(HIDDEN)}
     command = [sys.executable, "-u", "-m", "stages.train"]
-    began = time.monotonic()
+    start = time.monotonic()
     with log.open("wb") as out:
-        ended = subprocess.run(command, cwd=folder, env=own, stdout=out, stderr=out, check=False)
-    if ended.returncode:
+        training = subprocess.run(
+            command, cwd=folder, env=environment, stdout=out, stderr=out, check=False
+        )
+    if training.returncode:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        reason = lines[-1] if lines else f"exit code {ended.returncode}"
-        raise NmtError(f"a short training fails: {reason}")
+        reason = lines[-1] if lines else f"exit code {training.returncode}"
+        raise NmtError(f"the short training failed: {reason}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return time.monotonic() - began, peak * (1 if sys.platform == "darwin" else 1024)
+    return time.monotonic() - start, peak * (1 if sys.platform == "darwin" else 1024)
 
 
 def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
-    """Return updates, target tokens, seconds of updates and the clock at start and validations."""
+    """Return a point for the start and each validation.
+
+    A point has the updates, the target tokens, the seconds of updates and the time in seconds.
+    """
     [journal] = folder.glob("runs/*/journal.jsonl")
     entries = [json.loads(line) for line in files.read_lines(journal)]
     points = [(0, 0, 0.0, entries[0]["milliseconds"] / 1000)]
@@ -159,7 +165,10 @@ def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
 
 
 def predict(calibration: Calibration, params: TrainParams, speed: float) -> tuple[int, float]:
-    """Return the updates and seconds of a training at a speed; patience may end it earlier."""
+    """Return the updates and seconds of a training at a speed in tokens per second.
+
+    Early stopping is not predicted.
+    """
     budget, each = params.budget, calibration.tokens_per_update
     limits = (
         budget.steps,
@@ -174,7 +183,7 @@ def predict(calibration: Calibration, params: TrainParams, speed: float) -> tupl
 
 
 def describe_plan(calibration: Calibration, params: TrainParams) -> str:
-    """Return the lines that ``make plan`` prints, with a warning if the budget is too small."""
+    """Return the output of ``make plan``, with a warning if the budget is too small."""
     speeds = calibration.tokens_per_second
     updates, seconds = zip(*(predict(calibration, params, speed) for speed in speeds), strict=True)
     each, a_pass = calibration.tokens_per_update, calibration.tokens_per_pass
@@ -188,22 +197,25 @@ def describe_plan(calibration: Calibration, params: TrainParams) -> str:
     )
     if (share := math.sqrt(math.prod(passes))) < 1:
         plan += (
-            f"\nthe budget reads about {100 * share:.0f} % of the text; one pass takes about "
-            f"{format_duration(a_pass / speeds[0])} of updates: raise train.budget, or take a "
+            f"\nthe budget covers about {100 * share:.0f} % of the text; one pass takes about "
+            f"{format_duration(a_pass / speeds[0])} of updates: raise train.budget, or use a "
             f"smaller model (MODEL=auto)"
         )
     return plan
 
 
 def describe(ends: Iterable[float], show: Callable[[float], str] = "{:,.0f}".format) -> str:
-    """Return a range in words, each end to two digits, or one figure if it is known exactly."""
+    """Return a range in words, rounded to two digits, or one number if both ends are equal."""
     low, high = sorted(ends)
     words = [show(low)] if low == high else [show(float(f"{end:.2g}")) for end in (low, high)]
     return " to ".join(dict.fromkeys(words))
 
 
 def pin(settings: dict[str, Any], budget: Budget) -> None:
-    """Replace a budget of seconds by one of tokens, once: an interrupted training continues."""
+    """Replace a budget of seconds by tokens in params.yaml.
+
+    The number of tokens is saved, so that the same command continues an interrupted training.
+    """
     pinned = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
     key = hash_json([settings[name] for name in UP_TO_TRAINING])
     if key not in pinned:
@@ -212,17 +224,21 @@ def pin(settings: dict[str, Any], budget: Budget) -> None:
     tokens, settings["train"]["training"]["validate_every"] = pinned[key]
     settings["train"]["budget"] = {"tokens": tokens}
     write_params(build_all(settings, source=str(paths.PARAMS)))
-    say(f"the time is worth {tokens:,} target tokens on this machine, now in {paths.PARAMS}")
+    say(f"this machine processes {tokens:,} target tokens in that time; set in {paths.PARAMS}")
 
 
 def find_budget(calibration: Calibration, seconds: float | None) -> tuple[int, int]:
-    """Return the target tokens that a time is worth, and the updates between two validations."""
+    """Return the target tokens for a time in seconds, and the updates between two validations.
+
+    Raises:
+        ConfigError: if there is no time, or it is too short.
+    """
     if seconds is None:
-        raise ConfigError("train.budget.seconds is null; ask for a time first: time=2h")
+        raise ConfigError("train.budget.seconds is null; set a time first: time=2h")
     speed, each = math.sqrt(math.prod(calibration.tokens_per_second)), calibration.tokens_per_update
     overhead = calibration.start_seconds + (MIN_VALIDATIONS + 1) * calibration.validation_seconds
-    if (tokens := round_down(max(0, int((seconds - overhead) * speed)))) < LEAST_UPDATES * each:
-        raise ConfigError(f"{format_duration(seconds)} is too short for {LEAST_UPDATES} updates")
+    if (tokens := round_down(max(0, int((seconds - overhead) * speed)))) < MIN_UPDATES * each:
+        raise ConfigError(f"{format_duration(seconds)} is too short for {MIN_UPDATES} updates")
     return tokens, max(1, math.floor(tokens / each / MIN_VALIDATIONS))
 
 

@@ -1,4 +1,4 @@
-"""Show the registered models, promote, roll back or serve one by hand, or fetch the champion."""
+"""Show the registered models; promote, roll back, serve or fetch a champion by hand."""
 
 import getpass
 import logging
@@ -42,7 +42,7 @@ Reason = Annotated[str, typer.Option(help="Reason, for the record.")]
 
 
 def find_user() -> str:
-    """Return the name of the user, or the number if the machine has no name."""
+    """Return the name of the user, or ``user NUMBER`` if the machine knows no name."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -55,7 +55,7 @@ def open_registry(name: str | None) -> Registry:
 
 
 def describe_last_event(version: Version) -> str:
-    """Return when, by whom and why a version was last promoted or withdrawn."""
+    """Return time, user and reason of the last promotion or withdrawal; a dash without one."""
     tags = version.tags
     for event, reason in (("rolled_back", "rolled_back_reason"), ("promoted", "reason")):
         if moment := tags.get(f"{event}_at"):
@@ -65,7 +65,7 @@ def describe_last_event(version: Version) -> str:
 
 @app.command()
 def show(name: Name = None) -> None:
-    """Show all versions with their scores, which compare within a test set, and the champion."""
+    """Show all versions and the champion; compare scores only within the same test set."""
     registry = open_registry(name)
     champion, versions = registry.champion(), registry.versions().values()
     if not versions:
@@ -89,7 +89,7 @@ def show(name: Name = None) -> None:
 
 @app.command()
 def register() -> None:
-    """Register the export of this checkout, as an experiment of DVC does not."""
+    """Register the export of this checkout, for example after an experiment of DVC."""
     exported = read_exported(load(DownloadParams, "download"))
     number = Registry(exported.name).version_holding(exported).number
     typer.echo(f"version {number} of {exported.name} holds {exported.folder}")
@@ -101,7 +101,7 @@ def promote(
     reason: Reason,
     name: Name = None,
 ) -> None:
-    """Make a version champion by hand, without the gate."""
+    """Make a version the champion by hand, without the gate."""
     registry = open_registry(name)
     champion = registry.champion()
     registry.promote(
@@ -116,19 +116,19 @@ def promote(
 
 @app.command()
 def rollback(reason: Reason = "by hand", name: Name = None) -> None:
-    """Make the champion before the present one champion again."""
+    """Make the previous champion the champion again."""
     registry = open_registry(name)
-    back = registry.rollback(by=find_user(), reason=reason)
-    typer.echo(f"version {back.number} of {registry.name} is the champion again")
+    previous = registry.rollback(by=find_user(), reason=reason)
+    typer.echo(f"version {previous.number} of {registry.name} is the champion again")
 
 
 @app.command()
 def serve(
     *,
-    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 5001,
-    host: Annotated[str, typer.Option(help="By default, this machine alone.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for a free one.")] = 5001,
+    host: Annotated[str, typer.Option(help="Address; by default, only local.")] = "127.0.0.1",
     host_name: Annotated[
-        list[str] | None, typer.Option(help="A name that browsers call this server by.")
+        list[str] | None, typer.Option(help="A host name by which browsers reach this server.")
     ] = None,
     api_keys: Annotated[Path | None, typer.Option(help="File of API keys; see nmt serve.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="By default, all cores.")] = None,
@@ -139,8 +139,8 @@ def serve(
 ) -> None:
     """Translate over HTTP with the current champion; see nmt serve.
 
-    A promotion or rollback is fetched beside the model that serves, verified, and put in its place
-    without a failed request. While MLflow is away, what serves goes on, and /status says so.
+    After a promotion or rollback, the new champion is fetched, verified, and swapped in without a
+    failed request. While MLflow does not answer, the current model serves on, and /status says so.
     """
     registry = open_registry(name)
     config = build(
@@ -171,7 +171,7 @@ def follow(
     seconds: Annotated[float, typer.Option(min=0.1, help="Seconds between checks.")] = 30,
     name: Name = None,
 ) -> None:
-    """Keep the current champion in a folder, for a server elsewhere, until Ctrl-C."""
+    """Update a folder with the current champion until Ctrl-C, for a server elsewhere."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     follow_champion(open_registry(name), folder, seconds=seconds)
 

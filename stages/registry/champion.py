@@ -1,4 +1,4 @@
-"""Keep the champion in a folder, for servers."""
+"""Fetch the champion into a folder, for servers."""
 
 import logging
 import shutil
@@ -15,7 +15,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 def poll_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Bundle:
-    """Return the current champion, fetched into a folder and verified.
+    """Return folder, version and digest of the current champion, fetched and verified.
 
     Raises:
         NmtError: see ``fetch_champion``.
@@ -27,14 +27,14 @@ def poll_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> 
 def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Version:
     """Fetch the champion into a folder, unless it is there already, and return its version.
 
-    The folder is always whole: it is replaced once the new version is fetched and verified. A
-    broken version is noted in ``refused`` with the reason, and not fetched again until there is
-    another champion.
+    The folder is replaced atomically, after the new version is fetched and verified. A broken
+    version is added to ``refused`` with the reason, and not fetched again until the champion
+    changes.
 
     Raises:
         RegistryError: if there is no champion, or the registry does not answer.
-        BundleError: if the fetched version is not as it was exported.
-        NmtError: if there is no room.
+        BundleError: if the fetched version was altered after its export.
+        NmtError: if the disk is full.
     """
     champion = registry.champion()
     if champion is None:
@@ -62,7 +62,7 @@ def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) ->
 
 
 def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
-    """Keep the current champion in a folder, for ever; log each change and each problem once."""
+    """Update a folder with the current champion forever; log each change and each problem once."""
     last_message = ""
     refused: dict[int, str] = {}
     while True:
@@ -70,7 +70,7 @@ def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoRe
             version = fetch_champion(registry, folder, refused)
             message = f"{folder} holds version {version.number} of {registry.name}"
         except NmtError as error:
-            message = f"{folder} stays as it is: {error}"
+            message = f"{folder} is not updated: {error}"
         if message != last_message:
             last_message = message
             LOGGER.info(message)

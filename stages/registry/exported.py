@@ -1,4 +1,4 @@
-"""The sealed export of this checkout, with the tags of its registered version."""
+"""The sealed export of this checkout, with the tags for its registered version."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,11 @@ from stages.reporting.evaluation import Evaluation
 from stages.tracking.journal import BUNDLE_DIGEST
 
 ARCHITECTURE, CORPUS, PAIRS, TEST_SET = "architecture", "corpus", "pairs", "test_set"
-"""Tags of a version: its kind, its training text and its test set."""
+"""Names of tags of a version: its architecture, its training text and its test set."""
 
 
 class HeldOut(NamedTuple):
-    """The test set of a promotion."""
+    """Sentences and references of a test set."""
 
     sources: list[str]
     references: list[str]
@@ -37,13 +37,13 @@ class Exported:
 
     folder: Path
     name: str
-    """The name of its registered model."""
+    """Name of the registered model."""
     languages: Languages
-    """Those that it reads and writes."""
+    """Source and target language."""
     held_out: HeldOut
-    """The test set it was evaluated on."""
+    """The test set of its evaluation."""
     tags: dict[str, str]
-    """Tags of its version; see ``read_exported``."""
+    """Tags of its registered version; see ``read_exported``."""
 
     @property
     def fingerprint(self) -> str:
@@ -67,10 +67,10 @@ def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
 
 
 def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:
-    """Return what the download stage says of the text.
+    """Return the download stage's description of the text.
 
     Raises:
-        BundleError: if an earlier version wrote it, which says nothing.
+        BundleError: if an earlier version wrote the report, without a description.
     """
     report = reports / "download.json"
     if (described := DownloadReport.read(report).corpus) is None:
@@ -81,9 +81,9 @@ def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:
 def describe_test_set(
     held_out: HeldOut, described: CorpusDescription, *, metric: str, language: str
 ) -> dict[str, str]:
-    """Return the tags of a version that tell whether it was tested as another was.
+    """Return the tags of a version by which its test is compared with that of another version.
 
-    ``metric`` is the one that decides, and ``language`` that of the target.
+    ``metric`` is the gate's first metric, and ``language`` is the target language's code.
     """
     return {
         TEST_SET: held_out.digest,
@@ -103,7 +103,7 @@ def read_exported(
     """Return the export with the tags of its version.
 
     Raises:
-        BundleError: if there is no export, or its text is described by an earlier version.
+        BundleError: if there is no export, or an earlier version wrote the report on its text.
     """
     try:
         record = files.read_json(trained / "training.json")
@@ -129,4 +129,4 @@ def read_exported(
             },
         )
     except FileNotFoundError as error:
-        raise BundleError(f"{error.filename} is not there yet; run: make repro") from None
+        raise BundleError(f"{error.filename} is missing; run: make repro") from None

@@ -1,8 +1,8 @@
 """Promotion: the gate between the champion and this checkout's export.
 
-Both translate the test set by their own settings, and ``nmt_core.evaluation.gate``
-decides. The result is kept with the challenger's run:
-``runs/<fingerprint>/promotion.{json,md}``, and numbers and tags in MLflow.
+Each translates the test set by its own settings, and ``nmt_core.evaluation.gate`` decides. The
+result is written to the challenger's run, as ``runs/<fingerprint>/promotion.{json,md}`` and as
+numbers and tags in MLflow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,32 +35,32 @@ from stages.reporting.pages import render_template
 from stages.tracking.tracker import open_tracker
 
 EVIDENCE = (TEST_SET, "held_out", "signature")
-"""Tags of a challenger that its promotion repeats: how it was tested."""
+"""Tags about the test of a challenger, which its promotion copies to the version."""
 
 Judged = Literal["same", "current"]
-"""The test set: that of the champion's promotion, or the current one."""
+"""The test set of a comparison: the same as at the champion's promotion, or the current one."""
 
 RECASED_SENTENCES = 160
-"""Test sentences that both models also translate in capitals or lower case."""
+"""Number of test sentences that both models also translate in capitals or lower case."""
 
 
 class Contest(Config):
     """The verdict on a challenger, with its evidence."""
 
     outcome: Literal["promote", "hold", "reject", "first", "same"]
-    """The gate's; or the challenger is the first of all, or the very export that is champion."""
+    """Outcome of the gate; "first" without a champion, "same" if the challenger is the champion."""
     reason: str
     """One sentence."""
     challenger: str
-    """Digest of the export."""
+    """Digest of the challenger's export."""
     champion: int | None
-    """Its version."""
+    """Version of the champion; None without one."""
     verdict: Verdict | None = None
-    """The gate's, where it was asked."""
+    """Verdict of the gate; None for the outcomes "first" and "same"."""
 
     @property
     def won(self) -> bool:
-        """Tells whether the challenger becomes champion."""
+        """Whether the challenger becomes champion."""
         return self.outcome in ("promote", "first")
 
 
@@ -73,15 +73,15 @@ def run_contest(
     test_set: Judged = "same",
     promotion: PromotionParams = PromotionParams(),
 ) -> Contest:
-    """Test the challenger against the champion.
+    """Return the result of comparing the challenger with the champion.
 
-    Both systems translate now, on one device; the challenger's evaluation is not relied on. The
-    ``test_set`` ``same`` refuses any but the champion's own; ``current`` takes today's, if the
-    champion cannot have been trained on it. Slices of ``promotion`` add to those of the gate.
+    Both translate now, on the same device. The ``test_set`` ``same`` requires the test set of the
+    champion's promotion; ``current`` uses the current one, if the champion cannot have been trained
+    on it. Slices of ``promotion`` are added to those of the gate.
 
     Raises:
-        NmtError: if the two cannot be compared.
-        RegistryError: if MLflow is away, or lacks the champion.
+        NmtError: if the models cannot be compared.
+        RegistryError: if MLflow does not answer, or lacks the champion.
     """
     champion = registry.champion()
     number = champion.number if champion else None
@@ -90,14 +90,14 @@ def run_contest(
         reason = f"{registry.name} has no champion yet"
         return decide(outcome="first", reason=reason)
     if champion.digest == challenger.digest:
-        reason = f"version {champion.number}, the champion, is this very export"
+        reason = f"version {champion.number}, the champion, is the same export"
         return decide(outcome="same", reason=reason)
     check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
     text = SlicedText(*challenger.held_out, codes)
     for name in gate.slices:
-        find_judged_slice(name, text)  # before minutes are spent on translations
+        find_judged_slice(name, text)  # raises before minutes are spent on translations
     recased = dict(recase(challenger.held_out.sources, params.seed))
     old, new = translate_by_both(
         registry, champion, challenger, challenger.held_out, params, recased=recased
@@ -109,15 +109,14 @@ def run_contest(
 def check_test_set(
     registry: Registry, download: DownloadParams, params: EvaluateParams, test_set: Judged
 ) -> None:
-    """Refuse the test set of this checkout if a model of it could not be judged.
+    """Check before training that a model of this checkout could be judged on its test set.
 
-    It can be asked before anything trains. Where MLflow is away, nothing is refused: it is asked
-    again when the model is judged.
+    If MLflow does not answer, nothing is checked: ``run_contest`` checks again.
 
     Raises:
-        BundleError: if an earlier version described the text.
-        NmtError: with the reason and a remedy.
-        RegistryError: if nobody knows how the champion was tested.
+        BundleError: if an earlier version wrote the report on the text.
+        NmtError: if the comparison would be unfair, with the reason and a remedy.
+        RegistryError: if the champion has no tags about its test.
     """
     try:
         champion = registry.champion()
@@ -132,38 +131,38 @@ def check_test_set(
 
 
 def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Judged) -> None:
-    """Refuse a test set on which the comparison is unfair; ``tags`` describe it.
+    """Check that a comparison on a test set is fair; ``tags`` describe the test set.
 
-    One of the champion's own was held out from both. Of another, the rule by which it was held out
-    must have kept it from the champion, too; then only its target sentences may have been seen,
-    with other sources.
+    The test set of the champion's promotion was held out from both models. Another test set must
+    follow the same rule of holding out, so that the champion was not trained on its pairs; only its
+    target sentences may have been in training, with other sources.
 
     Raises:
-        NmtError: with the reason and a remedy.
+        NmtError: if it is unfair, with the reason and a remedy.
     """
     name = f"version {champion.number}, the champion,"
-    anew = "judge both anew on today's test set: test_set=current"
+    anew = "judge both on the current test set: test_set=current"
     signature = tags["signature"]
     same = champion.tag(TEST_SET) == tags[TEST_SET]
     if test_set == "same" and not same:
-        raise NmtError(f"{name} was promoted on another test set; go back to that, or {anew}")
+        raise NmtError(f"{name} was promoted on another test set; restore that, or {anew}")
     if test_set == "same" and champion.tag("signature") != signature:
         raise NmtError(
-            f"{name} was scored as {champion.tag('signature')}, but here it would be as "
-            f"{signature}; install what scored it, or {anew}"
+            f"{name} was scored with {champion.tag('signature')}, but this environment has "
+            f"{signature}; install the earlier version of the metric, or {anew}"
         )
     rules = champion.tag("held_out"), tags["held_out"]
     if not same and (rules[0] != rules[1] or GIVEN in rules):
         raise NmtError(
-            f"{name} may have been trained on today's test set, which is held out {rules[1]}, its "
-            f"own {rules[0]}; hold it out as before, or promote by hand"
+            f"{name} may have been trained on the current test set, which is held out {rules[1]}, "
+            f"the champion's {rules[0]}; hold it out as before, or promote by hand"
         )
 
 
 def recase(
     sources: Sequence[str], seed: int, limit: int = RECASED_SENTENCES
 ) -> Iterator[tuple[int, str]]:
-    """Yield some sentences in capitals or lower case, in turn, with their numbers."""
+    """Yield line number and text of some sentences, in capitals and lower case by turns."""
     for place, number in enumerate(draw_line_numbers(len(sources), limit, seed)):
         line = sources[number].lower() if place % 2 else sources[number].upper()
         if line != sources[number]:
@@ -179,10 +178,12 @@ def translate_by_both(
     *,
     recased: Mapping[int, str],
 ) -> tuple[Candidate, Candidate]:
-    """Let champion and challenger translate a text, and lines of it in other case, on one device.
+    """Return champion and challenger with their translations of a text, made on one device.
+
+    ``recased`` has lines of the text in other letter case, by line number.
 
     Raises:
-        RegistryError: if MLflow is away.
+        RegistryError: if MLflow does not answer.
     """
     from nmt_core.base.compute import prepare_compute  # imports torch
 
@@ -199,11 +200,12 @@ def translate_by_both(
 def translate_test_set(
     name: str, folder: Path, held_out: HeldOut, recased: Mapping[int, str], device: str
 ) -> Candidate:
-    """Let a sealed export translate the test set, and lines in other case, as it was sealed to."""
+    """Return an export's translations of the test set and of lines in other letter case."""
     translator = Translator.load(folder, engine="torch", device=device)
     hypotheses = translator.translate_sentences([*held_out.sources, *recased.values()])
-    plain, others = hypotheses[: len(held_out.sources)], hypotheses[len(held_out.sources) :]
-    return Candidate(name, *held_out, plain, dict(zip(recased, others, strict=True)))
+    count = len(held_out.sources)
+    recased_hypotheses = dict(zip(recased, hypotheses[count:], strict=True))
+    return Candidate(name, *held_out, hypotheses[:count], recased_hypotheses)
 
 
 def enact(
@@ -211,10 +213,10 @@ def enact(
 ) -> bool:
     """Make the challenger champion if it has won; return whether the champion changed.
 
-    ``promotion`` is an id: a promotion with a known one does nothing.
+    ``promotion`` is an id; repeating a promotion with the same id does nothing.
 
     Raises:
-        RegistryError: if the champion is another by now, or MLflow is away.
+        RegistryError: if the champion has changed since, or MLflow does not answer.
     """
     assert contest.challenger == challenger.digest
     if not contest.won:
@@ -230,9 +232,9 @@ def enact(
 
 
 def record_verdict(contest: Contest, challenger: Exported) -> None:
-    """Record the verdict with the challenger's run.
+    """Write the verdict to the challenger's run, and send it to MLflow.
 
-    A champion that was compared with itself keeps the record of its promotion.
+    A comparison of the champion with itself does not overwrite the record of its promotion.
     """
     if contest.outcome == "same":
         return

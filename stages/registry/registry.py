@@ -3,14 +3,14 @@
 MLflow keeps every export as a version of one registered model per language pair. The alias
 ``champion`` names the served one; tags of the version record its promotion::
 
-    promoted_at, promoted_by, reason, previous_champion, promotion    of champions, old ones too
-    rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn since
+    promoted_at, promoted_by, reason, previous_champion, promotion    current and former champions
+    rolled_back_at, rolled_back_by, rolled_back_reason                withdrawn champions
 
 The description of a version is its model card.
 
-MLflow cannot move an alias on a condition, so the move holds a lock. Tags come first and the alias
-last: if a promotion is interrupted, the old champion serves on, and the promotion can be repeated.
-Moving the alias by MLflow's own means bypasses all this.
+MLflow cannot move an alias on a condition, so a lock guards the move. The tags are written before
+the alias: if a promotion is interrupted, the old champion serves on, and the promotion can be
+repeated. Moving the alias in MLflow itself bypasses lock and tags.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -43,29 +43,29 @@ PROMOTE_ONE = 'promote one: make promote VERSION=NUMBER REASON="why"'
 
 
 CHAMPION = "champion"
-"""The alias of the version to be served."""
+"""The alias of the version that is served."""
 
 WITHDRAWN = "rolled_back_"
 """Prefix of tags of a withdrawn version, which a new promotion removes."""
 
 SEND_RUNS = "make sync"
-TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to where it is, and try again"
+TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to its address, and try again"
 
 
 class RegistryError(NmtError):
-    """The registry is not as it would have to be."""
+    """The registry does not answer, or lacks the requested version, tag or champion."""
 
 
 class RegistryAwayError(RegistryError):
-    """MLflow does not answer for now."""
+    """MLflow does not answer at the moment."""
 
 
 class ChampionMovedError(RegistryError):
-    """The champion was moved since it was read."""
+    """Another process has moved the champion since it was read."""
 
 
 class Version(Config):
-    """An exported model as the registry knows it."""
+    """A registered version: its number and its tags."""
 
     number: int
     tags: dict[str, str]
@@ -74,7 +74,7 @@ class Version(Config):
         """Return the value of a tag.
 
         Raises:
-            RegistryError: if it is not there.
+            RegistryError: if the version has no such tag.
         """
         if name not in self.tags:
             raise RegistryError(
@@ -90,20 +90,19 @@ class Version(Config):
 
     @property
     def previous(self) -> int | None:
-        """The champion before it, if both exist."""
+        """Number of the champion before this one; None if there was none."""
         return int(self.tags.get("previous_champion") or 0) or None
 
 
 def file_lock() -> AbstractContextManager[None]:
-    """Hold the lock of this project's folder; it falls to the next when its holder dies."""
+    """Return the lock of this project's folder; the system releases it when its process ends."""
     return files.locked(paths.REGISTRY_LOCK)
 
 
 class Registry:
     """The versions of a registered model, and the champion among them.
 
-    ``lock`` returns the lock of moving the champion; folders of several machines need one that all
-    of them share.
+    ``lock`` returns a lock for changes of the champion; several machines need a shared one.
     """
 
     def __init__(
@@ -124,7 +123,7 @@ class Registry:
         return {each.number: each for each in sorted(versions, key=lambda each: -each.number)}
 
     def champion(self) -> Version | None:
-        """Return the champion, if there is one."""
+        """Return the champion; None without one."""
         number = self._champion()
         return self.version(number) if number else None
 
@@ -132,7 +131,7 @@ class Registry:
         """Return a version.
 
         Raises:
-            RegistryError: if there is none of that number.
+            RegistryError: if there is no version with that number.
         """
         versions = self.versions()
         if number not in versions:
@@ -141,35 +140,35 @@ class Registry:
         return versions[number]
 
     def advise(self) -> str:
-        """Return the command that makes a champion, in a sentence."""
+        """Return a sentence with the command that makes a champion."""
         newest = next(iter(self.versions()), None)
         if newest is None:
             return (
-                f"no version is registered at {redact_url(self._uri)}; {SEND_RUNS} sends what "
-                f"was trained here before, and make repro registers what it exports"
+                f"no version is registered at {redact_url(self._uri)}; {SEND_RUNS} registers "
+                f"earlier exports of this checkout, and make repro the next one"
             )
         return PROMOTE_ONE.replace("NUMBER", str(newest))
 
     def find_initial(self, digest: str) -> Version:
-        """Return the version to start training from: of a digest, or the champion if that is empty.
+        """Return the version with a digest, to start training from; the champion if it is empty.
 
         Raises:
-            RegistryError: if there is none.
+            RegistryError: if there is no such version.
         """
         version = self._holding(digest) if digest else self.champion()
         if version is None:
-            wanted = f"no version of SHA-256 {digest}" if digest else "no champion"
+            missing = f"no version of SHA-256 {digest}" if digest else "no champion"
             raise RegistryError(
-                f"{self.name} has {wanted} to start training from; set download.initial_model.kind "
-                f"to none; {self.advise()}"
+                f"{self.name} has {missing} to start training from; set "
+                f"download.initial_model.kind to none; {self.advise()}"
             )
         return version
 
     def version_holding(self, exported: Exported) -> Version:
-        """Return the version that holds an export, registered now if MLflow was away before.
+        """Return the version of an export; register it first if MLflow did not answer before.
 
         Raises:
-            RegistryError: if it cannot be registered.
+            RegistryError: if the export cannot be registered.
         """
         version = self._holding(exported.digest)
         if version is None:
@@ -184,17 +183,16 @@ class Registry:
             version = self._holding(exported.digest)
         if version is None:
             raise RegistryError(
-                f"{exported.folder} is not the export to register; another process has "
-                f"written it anew meanwhile, so try again"
+                f"another process has replaced {exported.folder} since it was read; try again"
             )
         return version
 
     def fetch(self, version: Version, folder: Path) -> Path:
-        """Fetch the sealed export of a version into a folder; return its path.
+        """Fetch the export of a version into a folder, verify it, and return its path.
 
         Raises:
-            RegistryError: if the registry gives another one.
-            BundleError: if it is not as it was exported.
+            RegistryError: if the fetched export has another digest than the version's tag.
+            BundleError: if the export is incomplete or altered.
         """
         with self._client() as client:
             from mlflow.artifacts import download_artifacts  # see _mlflow
@@ -207,8 +205,8 @@ class Registry:
         seal.verify_bundle(fetched)
         if seal.digest_bundle(fetched) != version.digest:
             raise RegistryError(
-                f"version {version.number} of {self.name} holds another export than its tag "
-                f"{BUNDLE_DIGEST!r} says; {PROMOTE_ONE}"
+                f"the export of version {version.number} of {self.name} does not match its tag "
+                f"{BUNDLE_DIGEST!r}; {PROMOTE_ONE}"
             )
         return fetched
 
@@ -225,15 +223,15 @@ class Registry:
         """Make a version champion; return False if this promotion was made before.
 
         Args:
-            number: of the version.
-            expected: number of the champion that it was judged against, None if there was none.
-            promotion: an id; a promotion is made once, even if it is requested again.
-            by: the user.
-            reason: of the promotion.
+            number: number of the version.
+            expected: number of the champion that it was compared with; None without one.
+            promotion: an id; a repeated request with the same id changes nothing.
+            by: name of the user.
+            reason: reason of the promotion.
             evidence: further tags.
 
         Raises:
-            RegistryError: if the champion is another by now, or that version already.
+            RegistryError: if the champion has changed since, or is already that version.
         """
         with self._lock():
             champion, version = self._champion(), self.version(number)
@@ -242,7 +240,7 @@ class Registry:
                 return False
             self._check(champion, expected)
             if number == expected:
-                raise RegistryError(f"version {number} of {self.name} is the champion already")
+                raise RegistryError(f"version {number} of {self.name} is already the champion")
             tags = {
                 "promoted_at": now(),
                 "promoted_by": by,
@@ -251,23 +249,23 @@ class Registry:
                 **evidence,
                 "promotion": promotion,
             }
-            lasting = {
+            kept_tags = {
                 name: value
                 for name, value in version.tags.items()
                 if name not in tags and not name.startswith(WITHDRAWN)
             }
-            self._replace_tags(version, lasting | tags)
+            self._replace_tags(version, kept_tags | tags)
             self._move(version)
             return True
 
     def rollback(self, *, by: str, reason: str, expected: int | None = None) -> Version:
-        """Make the champion before the present one champion again, and return it.
+        """Withdraw the champion; return the previous one, which is champion again.
 
-        ``expected`` is the number of the champion to withdraw; None withdraws any.
+        ``expected`` is the number of the champion to withdraw; None for the current one.
 
         Raises:
-            RegistryError: if the champion is another by now, there was none before, or that one was
-                withdrawn itself.
+            RegistryError: if the champion has changed since, is the first, or if the previous one
+                was withdrawn itself.
         """
         with self._lock():
             champion = self.champion()
@@ -276,20 +274,20 @@ class Registry:
             self._check(champion.number, expected or champion.number)
             if champion.previous is None:
                 raise RegistryError(
-                    f"version {champion.number} is the first champion of {self.name}, so there is "
-                    f"none to go back to; {PROMOTE_ONE}"
+                    f"version {champion.number} is the first champion of {self.name}, so no "
+                    f"earlier one can return; {PROMOTE_ONE}"
                 )
-            before = self.version(champion.previous)
-            if "rolled_back_at" in before.tags:
+            previous = self.version(champion.previous)
+            if "rolled_back_at" in previous.tags:
                 raise RegistryError(
-                    f"version {before.number} of {self.name}, the champion before, was withdrawn "
-                    f"itself; {PROMOTE_ONE}"
+                    f"version {previous.number} of {self.name}, the previous champion, was "
+                    f"withdrawn itself; {PROMOTE_ONE}"
                 )
             withdrawal = {"by": by, "reason": reason, "at": now()}
             tags = {f"{WITHDRAWN}{name}": text for name, text in withdrawal.items()}
             self._replace_tags(champion, champion.tags | tags)
-            self._move(before)
-            return before
+            self._move(previous)
+            return previous
 
     def _champion(self) -> int | None:
         with self._client() as client:
@@ -304,22 +302,22 @@ class Registry:
         )
 
     def _check(self, champion: int | None, expected: int | None) -> None:
-        """Refuse to replace a champion other than the expected one.
+        """Check that the champion is the expected one.
 
         Raises:
-            ChampionMovedError: if it is not the one expected.
+            ChampionMovedError: if it is not.
         """
         if champion != expected:
-            got, seen = (
+            current, earlier = (
                 f"version {number}" if number else "none" for number in (champion, expected)
             )
             raise ChampionMovedError(
-                f"the champion of {self.name} is {got} by now, not {seen}; another process has "
-                f"moved it, so look again"
+                f"another process has changed the champion of {self.name} from {earlier} to "
+                f"{current}; compare with the new champion"
             )
 
     def _replace_tags(self, version: Version, tags: Mapping[str, str]) -> None:
-        """Replace the tags of a version in the given order."""
+        """Replace the tags of a version, in order."""
         with self._client() as client:
             for name in version.tags.keys() - tags.keys():
                 client.delete_model_version_tag(self.name, str(version.number), name)
@@ -333,10 +331,10 @@ class Registry:
 
     @contextmanager
     def _client(self) -> Iterator["MlflowClient"]:
-        """Yield MLflow's client, and report its failures in one sentence.
+        """Yield MLflow's client.
 
         Raises:
-            RegistryAwayError: if it does not answer, or refuses.
+            RegistryAwayError: if MLflow does not answer, or refuses the request.
         """
         from mlflow.exceptions import MlflowException  # see _mlflow
 
@@ -356,5 +354,5 @@ class Registry:
 
 
 def now() -> str:
-    """Return the time in UTC, in a form that sorts."""
+    """Return the current time in UTC, in ISO format."""
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -19,7 +19,7 @@ from nmt_core.evaluation.slices import SliceScore
 from nmt_core.translation.confidence import ConfidenceModel
 from stages.reporting.download_report import Result
 
-MOST_SCORES = 11
+MAX_SCORES = 11
 """Maximum number of scores in a metrics file, which holds at most 15 numbers."""
 
 
@@ -107,7 +107,7 @@ class Evaluation(Result):
         """Return the few numbers that ``dvc metrics`` compares."""
         scores = {name: score.value for name, score in self.scores.items()}
         return {
-            **dict(list(scores.items())[:MOST_SCORES]),
+            **dict(list(scores.items())[:MAX_SCORES]),
             "loss": self.cross_entropy,
             "perplexity": self.perplexity,
             "length_ratio": self.length_ratio,

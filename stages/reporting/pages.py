@@ -24,7 +24,7 @@ from stages.reporting.evaluation import Evaluation
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 """Maximum number of characters of an example on a page."""
 
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -136,7 +136,7 @@ def _write_epochs(number: int) -> str:
     return _write_count(number, "epoch", "epochs") if number else "less than an epoch"
 
 
-def _shorten(text: str, most: int = MOST_CHARACTERS) -> str:
+def _shorten(text: str, most: int = MAX_CHARACTERS) -> str:
     return text if len(text) <= most else f"{text[:most]} …"
 
 
@@ -169,7 +169,7 @@ def _make_environment() -> Environment:
     return environment
 
 
-SHOWN = 10
+SHOWN_SENTENCES = 10
 """Number of sentences in each table of a run's report."""
 
 
@@ -192,11 +192,11 @@ def choose_shown(sentences: Sequence[JudgedSentence], seed: int) -> dict[str, li
     Of equal scores, the longest sentences come first.
     """
     by_length = sorted(sentences, key=lambda s: (-len(s.reference), s.number))
-    drawn = draw_line_numbers(len(sentences), SHOWN, seed)
+    drawn = draw_line_numbers(len(sentences), SHOWN_SENTENCES, seed)
     return {
         "At random": [sentences[number] for number in drawn],
-        "Best": sorted(by_length, key=lambda s: -s.score)[:SHOWN],
-        "Worst": sorted(by_length, key=lambda s: s.score)[:SHOWN],
+        "Best": sorted(by_length, key=lambda s: -s.score)[:SHOWN_SENTENCES],
+        "Worst": sorted(by_length, key=lambda s: s.score)[:SHOWN_SENTENCES],
     }
 
 

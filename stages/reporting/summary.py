@@ -28,7 +28,7 @@ def main() -> None:
         made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
         examples = files.read_json(paths.REPORTS / "examples.json")
     except FileNotFoundError as error:
-        raise NmtError(f"{error.filename} is not there yet; run: make repro") from None
+        raise NmtError(f"{error.filename} is missing; run: make repro") from None
     download = made["download"]["params"][str(paths.SETTINGS)]["download"]
     runs = tracking_uri()
     text = render_template(

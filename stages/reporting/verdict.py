@@ -12,10 +12,10 @@ from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 WIDEST = 6.0
 """Maximum width of the first metric's interval, in points, for a test set that is large enough."""
 
-MOST_UNUSABLE = 0.01
+MAX_UNUSABLE = 0.01
 """Maximum share of translations that are empty, copied, looping or too long."""
 
-LEAST_KEPT = 0.95
+MIN_KEPT = 0.95
 """Minimum share of the sentences with literals whose literals are preserved."""
 
 SHORTEST, LONGEST = 0.96, 1.06
@@ -114,7 +114,7 @@ def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
 
 def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
     failures = {kind: n for kind, n in evaluation.failures.items() if n and kind in UNUSABLE}
-    if sum(failures.values()) > MOST_UNUSABLE * evaluation.sentences:
+    if sum(failures.values()) > MAX_UNUSABLE * evaluation.sentences:
         kinds = ", ".join(f"{count:,} {UNUSABLE[kind]}" for kind, count in failures.items())
         yield Remark(
             what=f"Too many translations are unusable: {kinds}.",
@@ -123,12 +123,12 @@ def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
             blocks=True,
         )
     kept, lines = evaluation.literals.kept, evaluation.literals.lines
-    if lines and kept < LEAST_KEPT * lines:
+    if lines and kept < MIN_KEPT * lines:
         yield Remark(
             what=f"Numbers and other literals are lost: {kept:,} of {lines:,} sentences keep them.",
             advice="Train with symbols in the place of numbers (train.augmentation), and look at "
             "what the training text does with them (reports/data.html).",
-            blocks=find_share_interval(kept, lines)[1] < LEAST_KEPT,
+            blocks=find_share_interval(kept, lines)[1] < MIN_KEPT,
         )
     ratio = evaluation.length_ratio
     if not SHORTEST <= ratio <= LONGEST:

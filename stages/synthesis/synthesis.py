@@ -30,7 +30,7 @@ from stages.synthesis.composition import SynthesisConfig
 CHUNK_LINES = 1000
 """Lines of a chunk, after which the translations are on the disk."""
 
-LEAST_KEPT = 10
+MIN_KEPT = 10
 """Pairs below which there is nothing to learn from."""
 
 
@@ -134,7 +134,7 @@ def synthesize(
             kept=written - dropped.total(),
             dropped=dict(sorted(dropped.items())),
         )
-        if result.kept < LEAST_KEPT:
+        if result.kept < MIN_KEPT:
             reasons = ", ".join(f"{count} {reason}" for reason, count in result.dropped.items())
             raise CorpusError(
                 f"of {result.lines} translations {result.kept} are usable as training pairs "

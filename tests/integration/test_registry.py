@@ -343,7 +343,7 @@ def test_only_what_was_exported_is_fetched(registry, project):
     exported = sealed(project, "f", tiny_translator())
     source = exported.folder.parents[1]
     other = registry.version(register(registry, source, **exported.tags | {"bundle_sha256": "0"}))
-    with pytest.raises(RegistryError, match="version 1 of nmt-de-en holds another export"):
+    with pytest.raises(RegistryError, match="version 1 of nmt-de-en does not match its tag"):
         registry.fetch(other, project / "other")
     version = registry.version(register(registry, source, **exported.tags))
     (exported.folder / "README.md").write_text("# A better model\n")

@@ -312,7 +312,7 @@ def test_the_first_of_all_is_champion(first):
 def test_without_anything_new_nothing_is_trained(first, again):
     assert "Running stage" in first.log
     assert "Running stage" not in again.log
-    assert "same: version 1, the champion, is this very export" in again.log
+    assert "same: version 1, the champion, is the same export" in again.log
     assert first.tags == again.tags
     assert first.lock == again.lock
     assert first.contest == again.contest
@@ -383,7 +383,7 @@ def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
 
     assert [("promote", 1)] * 2 == [(one["outcome"], one["champion"]) for one in judged]
     assert "1" == tags[winner]["previous_champion"]
-    assert f"is version {winner} by now, not version 1" in second.log
+    assert f"from version 1 to version {winner}" in second.log
     assert "it is judged against the new one" in second.log
     assert f"{second.contest['outcome']}: {second.contest['reason']}" in second.log
     if second.contest["outcome"] == "promote":
@@ -399,13 +399,13 @@ def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
     _, before = overlapping
     (night, _), same_settings = taught
 
-    assert "promote: on corrections set aside, chrF is" in night.log
+    assert "promote: on held-out corrections, chrF is" in night.log
     assert night.champion > before[-1].champion
     assert f"flow run {night.name}" == night.tags[night.champion]["promoted_by"]
     report = night.shown["learned"]
-    assert f"| stands in validation or test | {PAIRS['test']} |" in report
+    assert f"| already in validation or test | {PAIRS['test']} |" in report
     assert "| superseded" not in report
-    assert "corrections set aside | champion | challenger |" in report
+    assert "held-out corrections | champion | challenger |" in report
     assert same_settings
 
 

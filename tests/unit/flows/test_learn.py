@@ -101,7 +101,7 @@ def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, re
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn() is None
     assert reason in caplog.text
-    assert "55 stands in validation or test" in caplog.text
+    assert "55 already in validation or test" in caplog.text
     assert list_steps(flow) == ["hold", "download", "learned", "leave"]
 
 

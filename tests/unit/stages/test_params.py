@@ -159,7 +159,7 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
         (CHAMPION | OF_ITS_TOKENS, []),
         (OF_ITS_TOKENS, ["tokenize.kind asks for", "vocabulary.words asks for"]),
         (CHAMPION | {"train__initial_share": 0.4}, []),
-        ({"train__initial_share": 0.4}, ["train.initial_share asks for the initial model's, but"]),
+        ({"train__initial_share": 0.4}, ["train.initial_share requires an initial model, but"]),
         (UNTIED | {"embeddings__vectors": GIVEN}, [NO_VECTORS]),
         ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
         (UNTIED | DOWNLOADED | {"embeddings__vectors": GIVEN}, []),

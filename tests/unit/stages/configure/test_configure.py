@@ -393,5 +393,5 @@ def test_a_time_is_a_budget_of_seconds_alone(time, seconds):
 
 @pytest.mark.parametrize("time", ["2", "h", "0h", "2h30", "1m2h", "-1h", "2 h", "two hours"])
 def test_wrong_times_are_refused(time):
-    with pytest.raises(ConfigError, match="is no time; write 2h, 1h30m, 45m or 90s"):
+    with pytest.raises(ConfigError, match="is not a time; write 2h, 1h30m, 45m or 90s"):
         request.compose_settings(["data=demo", f"time={time}"], conf=PROJECT / "conf")

@@ -90,4 +90,4 @@ def test_no_corpora_are_no_error(site, capsys):
     told = capsys.readouterr().out
     assert "opus:" not in told
     assert "SET=" not in told
-    assert "There is none for de and tlh; does a code without its region" in told
+    assert "no corpora for de and tlh" in told

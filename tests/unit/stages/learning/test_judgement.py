@@ -15,7 +15,7 @@ from stages import paths
 from stages.learning import judgement
 from stages.learning.correction_corpus import CorrectionCorpus
 from stages.learning.judgement import (
-    LEAST_HELD_OUT,
+    MIN_HELD_OUT,
     Learned,
     adapt_gate,
     decide_both,
@@ -63,7 +63,7 @@ def make_contest(outcome="hold"):
 @pytest.mark.parametrize(
     ("earlier", "corrections", "outcome", "reason"),
     [
-        ("hold", "promote", "promote", "on corrections set aside, so it is; on the text"),
+        ("hold", "promote", "promote", "on held-out corrections, so it is; on the earlier"),
         ("promote", "promote", "promote", "so it is"),
         ("reject", "promote", "reject", "r"),
         ("reject", None, "reject", "r"),
@@ -154,7 +154,7 @@ def test_chrf_decides_unless_bleu_is_worse(systems, old, new, outcome):
     assert [effect.metric for effect in learned.held_out.effects] == ["chrf", "bleu"]
 
 
-@pytest.mark.parametrize("count", [LEAST_HELD_OUT - 1, LEAST_HELD_OUT])
+@pytest.mark.parametrize("count", [MIN_HELD_OUT - 1, MIN_HELD_OUT])
 def test_ten_corrections_are_enough_to_test_on(systems, count):
     systems.write("held_out", HELD_OUT[:count])
 
@@ -218,7 +218,7 @@ def make_learned(*, held_out=True, judged=True):
 
 
 PARTS = {
-    "held_out": "| 1,234 corrections set aside | champion | challenger |\n"
+    "held_out": "| 1,234 held-out corrections | champion | challenger |\n"
     "| --- | ---: | ---: |\n| chrF | 50.12 | 51.79 |",
     "judged": "| chrF | 50.12 | 51.79 | +1.67 | p = 0.5000 |",
 }
@@ -230,7 +230,7 @@ def test_report_has_a_part_for_each_result(absent):
 
     assert text.startswith("**hold**: why.\n\n5,000 corrections")
     assert text.count("**hold**: why.") == 1
-    for row in ("learnt | 3,000", "set aside, to be tested on | 400", "filter noise | 2"):
+    for row in ("to train on | 3,000", "held out | 400", "filter noise | 2"):
         assert f"\n| {row} |\n" in text
     whole = absent != "judged"
     for name, part in PARTS.items():

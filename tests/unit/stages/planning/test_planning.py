@@ -63,7 +63,7 @@ def test_a_plan_gives_ranges():
         r"training: 0:1\d:\d\d.*, 800 to 1,200 target tokens a second, up to 1.6", plan
     )
     assert "updates: 1,500 to 2,400 of about 500 target tokens, 1.3 to 2 passes" in plan
-    assert "budget reads" not in plan
+    assert "budget covers" not in plan
 
 
 @pytest.mark.parametrize(("steps", "warned"), [(1199, True), (1200, False)])
@@ -179,5 +179,5 @@ def test_short_training_is_tied_to_no_run(project, monkeypatch):
     assert 600 * 2**20 < memory < 8 * 2**30
     assert canaries & {*(project / "seen.txt").read_text().split()} == {"LANGUAGE_OF_MINE"}
     files.write_text(project / "broken", "")
-    with pytest.raises(NmtError, match="a short training fails: it is broken"):
+    with pytest.raises(NmtError, match="training failed: it is broken"):
         planning.run_training(project)

@@ -145,9 +145,9 @@ def test_follower_logs_each_change_and_each_problem_once(tmp_path, monkeypatch, 
     with caplog.at_level(logging.INFO), pytest.raises(KeyboardInterrupt):
         follow_champion(registry, folder, seconds=7)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{folder} stays as it is: nmt-de-en has no champion; promote one",
+        f"{folder} is not updated: nmt-de-en has no champion; promote one",
         f"{folder} holds version 1 of nmt-de-en",
-        f"{folder} stays as it is: away",
+        f"{folder} is not updated: away",
         f"{folder} holds version 2 of nmt-de-en",
-        f"{folder} stays as it is: away",
+        f"{folder} is not updated: away",
     ]

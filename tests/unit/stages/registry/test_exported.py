@@ -122,7 +122,7 @@ def test_only_equal_test_sets_have_equal_digests(first, second):
     ("name", "text", "words"),
     [
         ("download.json", json.dumps(REPORT), r"download\.json was .* an earlier .* make repro"),
-        ("training.json", None, r"training\.json is not there yet; run: make repro"),
+        ("training.json", None, r"training\.json is missing; run: make repro"),
     ],
 )
 def test_unusable_results_are_errors(project, tmp_path, name, text, words):

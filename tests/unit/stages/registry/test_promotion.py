@@ -92,7 +92,7 @@ TESTED = {
         (None, None),
         (RegistryAwayError("MLflow is away"), None),
         (TESTED | {"test_set": "older"}, "promoted on another test set"),
-        (TESTED | {"signature": load_metric("bleu", "de").signature}, "was scored as BLEU"),
+        (TESTED | {"signature": load_metric("bleu", "de").signature}, "was scored with BLEU"),
         (RegistryError("it is broken"), "it is broken"),
     ],
 )

@@ -10,7 +10,7 @@ from nmt_core.base import files
 from stages.reporting.data_page import read_examples, render_data_page
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import (
-    MOST_CHARACTERS,
+    MAX_CHARACTERS,
     JudgedSentence,
     choose_shown,
     judge_sentences,
@@ -277,7 +277,7 @@ def test_pipe_tables_have_a_rule_for_each_column(body, numbers, lines):
 
 
 def make_page(names=("own",), near=NEAR, **more):
-    examples = [("eins", "one"), ("x" * (MOST_CHARACTERS + 1), "y" * MOST_CHARACTERS)]
+    examples = [("eins", "one"), ("x" * (MAX_CHARACTERS + 1), "y" * MAX_CHARACTERS)]
     corpora = {name: describe(name, train=12345, weight=2.5) for name in names}
     report = DownloadReport.parse(gather(corpora, near) | more)
     return parse(render_data_page(report, dict.fromkeys(names, examples), LANGUAGES))
@@ -301,7 +301,7 @@ def test_a_corpus_has_its_facts_and_tables():
     assert rows(found["Examples of pairs"]) == [
         ["Pair", "de", "en"],
         ["1", "eins", "one"],
-        ["2", f"{'x' * MOST_CHARACTERS} …", "y" * MOST_CHARACTERS],
+        ["2", f"{'x' * MAX_CHARACTERS} …", "y" * MAX_CHARACTERS],
     ]
     assert rows(found["Examples left out"])[1:] == [
         ["duplicate", *PAIRS[2]],

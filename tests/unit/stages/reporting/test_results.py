@@ -7,7 +7,7 @@ import pytest
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.evaluation import MOST_SCORES, Evaluation
+from stages.reporting.evaluation import MAX_SCORES, Evaluation
 from stages.reporting.measures import list_corpora, write_plots
 from stages.tracking.run_metadata import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
@@ -56,7 +56,7 @@ def test_dvc_compares_few_numbers():
     few = {"bleu": 31.0, "chrf": 31.0, "loss": 2.0, "perplexity": 7.5}
 
     assert Evaluation.parse(STORED).summarize() == few | {"length_ratio": 0.98, "failures": 7}
-    assert len(Evaluation.parse(MEASURED | many | signatures).summarize()) == MOST_SCORES + 4 == 15
+    assert len(Evaluation.parse(MEASURED | many | signatures).summarize()) == MAX_SCORES + 4 == 15
 
 
 def test_mlflow_shows_the_numbers_of_all_parts():
