@@ -33,8 +33,8 @@ from stages.synthesis.composition import (
     SynthesisConfig,
     compose_synthesis,
     count_weighted_pairs,
-    leave_out,
     read_temperature,
+    remove_corpus,
 )
 from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 
@@ -72,7 +72,7 @@ def synthesize_and_train(
         introduce()
         config = keep_teacher(synthesis)
         present = read_settings()
-        values = leave_out(present, config)
+        values = remove_corpus(present, config)
 
         def compose(kept: int, pairs: float) -> dict[str, Config]:
             composed = compose_synthesis(values, config, kept=kept, pairs=pairs, student=student)

@@ -1,4 +1,4 @@
-"""Write the training and validation pairs as token numbers in memory-mapped shards.
+"""Write the training and validation pairs as token ids in memory-mapped shards.
 
 Usage: python -m stages.shard
 Reads:  data/tokenized/{train,validation}.{source,target}, data/vocabulary/,
@@ -30,9 +30,12 @@ def run(
     corpora: Mapping[str, Sequence[int]],
     workers: WorkersConfig,
 ) -> dict[str, float]:
-    """Turn tokens into numbers; leave out training pairs too long or with an empty side.
+    """Write token ids without training pairs that are too long or empty; return the counts.
 
-    ``corpora`` holds the pairs of each corpus in each split, in order.
+    ``corpora`` has the number of pairs of each corpus by split, in order.
+
+    Raises:
+        CorpusError: if no pair of a split is left.
     """
     metrics: dict[str, float] = {}
     with files.whole_folder(shards) as part:
@@ -54,8 +57,8 @@ def run(
                 )
             if not written["pairs"]:
                 raise CorpusError(
-                    f"no {split} pair is left to train on ({dict(left_out)} left out); raise "
-                    f"shard.max_length or give more text"
+                    f"no {split} pair is left ({dict(left_out)} left out); raise "
+                    f"shard.max_length, or provide more text"
                 )
             metrics |= {f"{split}_{name}": count for name, count in written.items()}
             if limit is not None:
@@ -71,7 +74,7 @@ def number_jobs(
     lines: int,
     corpora: Sequence[int],
 ) -> list[NumberJob]:
-    """Return the numbering jobs of a split, which has so many lines of each corpus."""
+    """Return the jobs that number a split; ``corpora`` has the number of lines of each corpus."""
     ends = tuple(accumulate(corpora))
     sides = [split_file(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
     vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
@@ -83,7 +86,7 @@ def read_numbered(
     left_out: Counter[str],
     kept: list[int],
 ) -> Iterator[Block]:
-    """Yield the numbered pairs; count those left out, and those of each corpus."""
+    """Yield blocks of numbered pairs; count left-out and kept pairs in place."""
     for part, (omitted, numbered) in done:
         left_out.update(omitted)
         for place, pairs in numbered.items():
@@ -92,7 +95,7 @@ def read_numbered(
 
 
 def read_corpora(corpus: Path) -> dict[str, list[int]]:
-    """Return the pairs of each corpus in each split, in order."""
+    """Return the number of pairs of each corpus by split, in order."""
     corpora = files.read_json(corpus / "corpus.json")["corpora"]
     return {split: [pairs[split] for pairs in corpora] for split in paths.SPLITS}
 

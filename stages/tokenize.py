@@ -1,4 +1,4 @@
-"""Cut the corpus into tokens, with a tokenizer learnt from its training part.
+"""Tokenize the corpus, with tokenizers learnt from its training text.
 
 Usage: python -m stages.tokenize
 Reads:  data/corpus/{train,validation,test}.{source,target},
@@ -29,10 +29,10 @@ from stages.params import DownloadParams, TokenizeParams, load
 from stages.runtime.entry import run_stage
 
 RESTORER_LINES = 300_000
-"""Lines from which case and accents are learnt; more teach little."""
+"""Maximum number of lines for learning case and accents; more lines improve little."""
 
 ALIGNED_PAIRS = 20_000
-"""Training pairs that the aligner learns from."""
+"""Maximum number of training pairs for the word aligner."""
 
 
 def run(
@@ -45,7 +45,10 @@ def run(
     workers: WorkersConfig,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
-    """Learn, build or take over one tokenizer per side and apply it to every split."""
+    """Write one tokenizer per side, apply it to every split, and return the token counts.
+
+    ``languages`` are the codes of source and target.
+    """
     if params.kind == "initial_model":
         tokenizers = {
             side: load_tokenizer(initial_model / "tokenizer" / side) for side in paths.SIDES
@@ -76,33 +79,33 @@ def build_tokenizers(
     languages: tuple[str, str],
     corpus: Path,
 ) -> dict[str, Tokenizer]:
-    """Return the tokenizers of both sides; a joint one stands for both."""
+    """Return the tokenizer of each side; a joint tokenizer serves both sides."""
     if params.kind == "characters":
         return dict.fromkeys(paths.SIDES, Characters())
     if params.kind == "spacy":
         from nmt_core.text.spacy_words import SpacyWords  # takes a second
 
-        # its rules are of languages, whatever their region and script
+        # spaCy has rules per language, without region and script
         bases = (language.partition("-")[0] for language in languages)
         words = (SpacyWords(base, numbers=params.numbers) for base in bases)
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
-    most = max(1, config.max_lines // 2) if config.joint else config.max_lines
-    texts = {side: read_training_lines(corpus / f"train.{side}", most) for side in paths.SIDES}
+    max_lines = max(1, config.max_lines // 2) if config.joint else config.max_lines
+    texts = {side: read_training_lines(corpus / f"train.{side}", max_lines) for side in paths.SIDES}
     if config.joint:
         lines = chain.from_iterable(texts.values())
         return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     return {side: Subwords.train(text, config, symbols=ALL_SYMBOLS) for side, text in texts.items()}
 
 
-def read_training_lines(path: Path, at_most: int) -> Iterator[str]:
-    """Yield normalised lines of a file, evenly spread if there are too many."""
+def read_training_lines(path: Path, limit: int) -> Iterator[str]:
+    """Yield at most ``limit`` normalized lines of a file, evenly spread."""
     total = sum(1 for _ in files.read_lines(path))
-    yield from map(normalize, sample_evenly(files.read_lines(path), total, at_most))
+    yield from map(normalize, sample_evenly(files.read_lines(path), total, limit))
 
 
 def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
-    """Return the tokenizing jobs."""
+    """Return the jobs that tokenize all files, in spans of ``lines`` lines."""
     return [
         TokenizeJob((span,), tokenizer.absolute() / side)
         for side in paths.SIDES
@@ -114,7 +117,7 @@ def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
 def write_tokens(
     jobs: list[TokenizeJob], done: Iterator[tuple[Path, int]], tokenized: Path
 ) -> dict[str, float]:
-    """Join the tokenized parts under the names of the texts; return the number of tokens."""
+    """Join the tokenized parts to a file per text; return the number of tokens of each."""
     counts = {f"{split}.{side}": 0 for side in paths.SIDES for split in paths.SPLITS}
     for name in counts:
         (tokenized / name).touch()

@@ -3,11 +3,11 @@
 Usage: python -m stages.train
 Reads:  data/shards/, data/corpus/validation.*, data/tokenizer/, data/vocabulary/, data/embeddings/,
         data/{weights,tags}.json, data/initial_model/
-Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, as it goes,
+Writes: models/trained/, reports/learning_curve.csv, metrics/train.json; and, during training,
         checkpoints/<fingerprint>/, from which the same command continues after any interruption
 
-With ``train.compute.processes`` above 1 it starts as many of itself, each with its share of every
-batch. On several machines, torchrun does: torchrun --nnodes 2 ... -m stages.train
+With ``train.compute.processes`` above 1, it starts that many processes, each with a share of every
+batch. On several machines, start them by torchrun: torchrun --nnodes 2 ... -m stages.train
 """
 
 import csv
@@ -70,30 +70,38 @@ def run(
     notes: Sequence[str] = (),
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the best model, in the first process, and its record."""
-    wanted = params.compute
-    compute = prepare_compute(wanted.device, precision=wanted.precision, threads=wanted.threads)
+    """Train to the end; return the model, with the best weights in rank 0, and the progress.
+
+    ``notes`` are shown to the user before training.
+    """
+    world_config = params.compute
+    compute = prepare_compute(
+        world_config.device, precision=world_config.precision, threads=world_config.threads
+    )
     sides = {
         side: Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
         for side in paths.SIDES
     }
     torch.manual_seed(derive_seed(params.seed, "weights"))
-    known = (sides["source"].vocabulary, sides["target"].vocabulary)
+    vocabularies = (sides["source"].vocabulary, sides["target"].vocabulary)
     model = build_model(
         params.model,
-        source_size=len(known[0]),
-        target_size=len(known[1]),
+        source_size=len(vocabularies[0]),
+        target_size=len(vocabularies[1]),
         pretrained=load_pretrained(inputs.embeddings),
     )
     if initial := load_initial_model(inputs.initial_model):
-        notes = [*notes, *copy_weights(initial, model, params.model, known, params.initial_parts)]
+        notes = [
+            *notes,
+            *copy_weights(initial, model, params.model, vocabularies, params.initial_parts),
+        ]
     model.to(compute.device)
-    objective, cut = build_objective(params, inputs, sides, languages, model, compute)
+    objective, long_pairs_notes = build_objective(params, inputs, sides, languages, model, compute)
     console = None if world.is_main else Console(quiet=True, force_terminal=False)
     scores = {f"validation_{objective.metric}": find_label(objective.metric)}
     done = resolve_budget(params.budget, objective.batches).done
     display = TrainingDisplay(done, console, scores=scores)
-    for note in (*notes, *cut):
+    for note in (*notes, *long_pairs_notes):
         display.note(note)
     trainer = Trainer(
         objective=objective,
@@ -108,7 +116,7 @@ def run(
     )
     progress = trainer.fit()
     if initial and params.initial_share > 0:
-        average_weights(initial, model, known, params.initial_parts, params.initial_share)
+        average_weights(initial, model, vocabularies, params.initial_parts, params.initial_share)
     return model, progress
 
 
@@ -120,7 +128,7 @@ def build_objective(
     model: Seq2Seq[Any, Any],
     compute: Compute,
 ) -> tuple[TranslationObjective, Sequence[str]]:
-    """Build the objective of a model, and a note on validation pairs that are too long."""
+    """Return the objective of a model, and notes on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
     draw = draw_pairs(params, training, sides, languages, inputs.tags)
@@ -162,8 +170,8 @@ def build_objective(
 def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
     """Return the mixture of the corpora."""
     weights = files.read_json(inputs.weights)
-    others = range(len(inputs.corpora), len(weights))  # those of an initial model
-    names = [*inputs.corpora, *map(str, others)]
+    replayed = range(len(inputs.corpora), len(weights))  # corpora of an initial model, unnamed
+    names = [*inputs.corpora, *map(str, replayed)]
     return Mixture(
         dict(zip(names, training.corpora, strict=True)),
         dict(zip(names, weights, strict=True)),
@@ -173,7 +181,7 @@ def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -
 
 
 def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
-    """Return the budget with its epochs as updates, about, so that the share used can be shown."""
+    """Return the budget with epochs as an approximate number of updates, to show progress."""
     if budget.epochs is None:
         return budget
     steps = batches.estimate_batches(budget.epochs)
@@ -181,7 +189,7 @@ def resolve_budget(budget: Budget, batches: TrainingBatches) -> Budget:
 
 
 def load_pretrained(embeddings: Path) -> Pretrained | None:
-    """Return the vectors that the embeddings stage made, if it made any."""
+    """Return the vectors of the embeddings stage; None if it wrote none."""
     entry = files.read_json(embeddings / "embeddings.json")
     if entry["kind"] == "none":
         return None
@@ -193,7 +201,7 @@ def load_pretrained(embeddings: Path) -> Pretrained | None:
 
 
 def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
-    """Return a side of the raw validation text, one line per pair of the validation shards."""
+    """Return the lines of a side of the validation text, one per pair of the shards."""
     lines = list(files.read_lines(corpus / f"validation.{side}"))
     assert len(lines) == pairs, "the shard stage leaves no validation pair out"
     return lines
@@ -208,7 +216,7 @@ def write_model(
     *,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
-    """Write weights, shape and history, and the digests of all three."""
+    """Write weights, architecture and history, and their digests; ``key`` is the fingerprint."""
     origin = initial_model / "initial_model.json"
     with files.whole_folder(folder) as part:
         save_file(untied_state_dict(model), part / "model.safetensors")
@@ -230,7 +238,7 @@ def write_model(
 
 
 def format_learning_curve(history: list[Point]) -> str:
-    """Return the history as CSV, a line per validation."""
+    """Return the history as CSV, one line per validation."""
     text = io.StringIO()
     rows = [point.row() for point in history]
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -240,7 +248,7 @@ def format_learning_curve(history: list[Point]) -> str:
 
 
 def summarize_training(progress: Progress) -> dict[str, float]:
-    """Return the numbers of the best validation, under the names that those of the test have."""
+    """Return the numbers of the best validation, named like those of the test."""
     best = next(point for point in progress.history if point.step == progress.best_step)
     scores = {
         name.removeprefix("validation_"): value
@@ -252,7 +260,7 @@ def summarize_training(progress: Progress) -> dict[str, float]:
 
 @contextmanager
 def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
-    """Open the run, and record its settings and its data."""
+    """Open the run of a training, record its settings, and yield the tracker."""
     with open_tracker(
         journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
     ) as tracker:
@@ -269,8 +277,11 @@ def identify(params: TrainParams, languages: Config) -> str:
     )
 
 
-def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
-    """Continue a training that differs in its budget only, if there is one; yield a message."""
+def continue_other_budget(params: TrainParams, journal: Journal) -> Iterator[str]:
+    """Copy the checkpoints of a training that differs only in its budget; yield messages.
+
+    Nothing is copied if this training has checkpoints, or no other one fits.
+    """
     course, _, _ = journal.fingerprint.partition("-")
     store = CheckpointStore(paths.CHECKPOINTS / journal.fingerprint)
     others = [CheckpointStore(folder) for folder in paths.CHECKPOINTS.glob(f"{course}-*")]
@@ -278,22 +289,23 @@ def find_beginning(params: TrainParams, journal: Journal) -> Iterator[str]:
         return
     if params.follows_budget:
         yield (
-            f"training begins anew, though {others[0].folder} differs in its budget only: with "
-            f"{' and '.join(params.follows_budget)}, every update depends on the budget; an "
-            f"inverse_sqrt or cosine_restarts schedule without scheduled sampling lets a training "
-            f"be made longer"
+            f"training starts from scratch, although {others[0].folder} differs only in its "
+            f"budget: with {' and '.join(params.follows_budget)}, every update depends on the "
+            f"budget; to prolong trainings, use an inverse_sqrt or cosine_restarts schedule "
+            f"without scheduled sampling"
         )
         return
     validate_every = params.training.validate_every
     prolonged = adopt_checkpoint(store, others, budget=params.budget, validate_every=validate_every)
     if prolonged is None:
         yield (
-            f"training begins anew, though {others[0].folder} differs in its budget only: what is "
-            f"there lies beyond this budget, is damaged, or followed the clock, as this does not"
+            f"training starts from scratch, although {others[0].folder} differs only in its "
+            f"budget: its checkpoints are beyond this budget, damaged, or from validations by the "
+            f"clock, unlike those of this training"
         )
         return
     other, step = prolonged
-    yield f"going on from {other.folder}, a training that differs in its budget only"
+    yield f"continuing from {other.folder}, a training that differs only in its budget"
     with suppress(OSError):
         journal.take_over(Journal(other.folder.name), until=step)
 
@@ -305,12 +317,11 @@ def run_rank(params: TrainParams, world: World) -> None:
     key = identify(params, languages)
     if world.broadcast(key.encode()) != key.encode():
         raise NmtError(
-            f"rank {world.rank} finds other settings, code or data than rank 0; bring its machine "
-            f"up to date"
+            f"rank {world.rank} has other settings, code or data than rank 0; update its machine"
         )
     journal = Journal(key)
     with track_training(params, journal) if world.is_main else nullcontext(Tracker()) as tracker:
-        notes = [*find_beginning(params, journal)] if world.is_main else []
+        notes = [*continue_other_budget(params, journal)] if world.is_main else []
         model, progress = run(
             params,
             Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
@@ -329,13 +340,13 @@ def run_rank(params: TrainParams, world: World) -> None:
 
 
 def main() -> None:
-    """Run the stage by as many processes as are wanted."""
+    """Run the stage with the configured number of processes."""
     check_digests(paths.VOCABULARY, stage="vocabulary")
     params = load(TrainParams, "train")
     if params.compute.processes > 1 and not launch.is_rank():
         launch.launch("stages.train", params.compute)
         return
-    with launch.end_as_asked(), init_process_group(params.compute) as world:
+    with launch.ignore_late_stop(), init_process_group(params.compute) as world:
         run_rank(params, world)
 
 

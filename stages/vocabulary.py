@@ -1,4 +1,4 @@
-"""Build the vocabulary of each language.
+"""Write the vocabulary of each language.
 
 Usage: python -m stages.vocabulary
 Reads:  data/tokenizer/, data/tokenized/train.{source,target}, data/vectors/, data/tags.json,
@@ -34,10 +34,10 @@ def run(  # noqa: PLR0913 - one argument per input
     tags: Collection[str] = (),
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
-    """Write one vocabulary per side; a tokenizer that brings its own decides alone.
+    """Write one vocabulary per side; return the sizes and the rates of unknown tokens.
 
-    Characters of both sides are counted together: both have the same vocabulary, as tied embeddings
-    need it, and so tags of source lines stand in both.
+    A subword tokenizer's own vocabulary is used unchanged. Characters of both sides are counted
+    together, because tied embeddings require one vocabulary; so both sides have the tags.
     """
     counted = count(tokenized, vocabulary, workers)
     together = sum(counted.values(), Counter[str]())
@@ -75,7 +75,7 @@ def run(  # noqa: PLR0913 - one argument per input
 
 
 def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str, Counter[str]]:
-    """Count the tokens in the training text of each side."""
+    """Return the counts of tokens in the training text of each side."""
     counted: dict[str, Counter[str]] = {side: Counter() for side in paths.SIDES}
     jobs = [
         Job((span,))
@@ -90,10 +90,10 @@ def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str
 
 
 def list_known_tags(tags: Path, initial_model: Path) -> set[str]:
-    """Return the tags of the corpora, and those that the initial model knows."""
+    """Return the tags of the corpora and of the initial model's vocabulary."""
     vocabulary = initial_model / "vocabulary" / "source.txt"
-    known = Vocabulary.load(vocabulary).tags if vocabulary.exists() else {}
-    return {*known, *filter(None, files.read_json(tags))}
+    initial_tags = Vocabulary.load(vocabulary).tags if vocabulary.exists() else {}
+    return {*initial_tags, *filter(None, files.read_json(tags))}
 
 
 def main() -> None:

@@ -29,11 +29,11 @@ def render_card(
     shards: Mapping[str, int],
     made: Mapping[str, Any],
 ) -> str:
-    """Return the card in Markdown; it does not depend on the time or place of writing.
+    """Return the card in Markdown; it does not depend on the time or machine.
 
-    ``record`` is ``training.json``, and ``shards`` counts the pairs to train and to validate.
-    ``made`` has the ``commit`` of the code and its ``date``, the number of ``glossary_terms``, and
-    the ``extras`` that serving the model takes.
+    ``record`` is ``training.json``, and ``shards`` has the numbers of training and validation
+    pairs. ``made`` has the ``commit`` of the code and its ``date``, the number of
+    ``glossary_terms``, and the ``extras`` that serving the model requires.
     """
     initial = record.get("initial_model", {})
     return render_template(
@@ -71,8 +71,8 @@ def _write_metadata(
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
-    """Return the packages of this environment, which made a model, as CycloneDX."""
-    installed = {  # by the name that PyPI compares (PEP 503)
+    """Return a software bill of materials as CycloneDX: the packages of this environment."""
+    installed = {  # by normalized name (PEP 503)
         re.sub(r"[-_.]+", "-", each.name).lower(): each for each in reversed([*distributions()])
     }
     installed.pop(DISTRIBUTION, None)
@@ -84,8 +84,8 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
     components = []
     for name, package in sorted(installed.items()):
         purl = f"pkg:pypi/{name}@{quote(package.version, safe='')}"
-        own = {"type": "library", "bom-ref": purl, "name": name, "version": package.version}
-        components.append({**own, "licenses": _licences(package), "purl": purl})
+        library = {"type": "library", "bom-ref": purl, "name": name, "version": package.version}
+        components.append({**library, "licenses": _licences(package), "purl": purl})
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -99,11 +99,11 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
 
 def _licences(package: Distribution) -> list[dict[str, Any]]:
     """Return the licence in the package's metadata: an SPDX expression, or names."""
-    known = package.metadata.json
-    if expression := known.get("license_expression"):
+    metadata = package.metadata.json
+    if expression := metadata.get("license_expression"):
         return [{"expression": expression}]
-    named = [line for line in known.get("classifier", ()) if line.startswith("License ::")]
-    names = {line.split(" :: ")[-1] for line in named} - {"OSI Approved"}
-    if not names and (text := str(known.get("license", "")).strip()):
+    classifiers = [line for line in metadata.get("classifier", ()) if line.startswith("License ::")]
+    names = {line.split(" :: ")[-1] for line in classifiers} - {"OSI Approved"}
+    if not names and (text := str(metadata.get("license", "")).strip()):
         names = {text.splitlines()[0]}
     return [{"license": {"name": name}} for name in sorted(names)]

@@ -1,4 +1,4 @@
-"""Comparison of systems trained on equal terms: their results, and tests of their differences.
+"""Comparison of systems trained with equal budgets: results, and tests of their differences.
 
 Reads:  experiments that DVC keeps, and the times in their journals in runs/
 Writes: reports/comparison/comparison.{json,md,csv,png}
@@ -71,13 +71,13 @@ class Run(Config):
     threads: int
     """Processor threads of training; 0 for all."""
     train_seconds: float | None
-    """Time spent in updates; None without the journal, as is the speed of translation."""
+    """Seconds spent in updates; None without the journal."""
     sentences_per_second: float | None
-    """Speed of translating the test set, by the settings of the evaluation."""
+    """Speed of translating the test set; None without the journal."""
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Target tokens trained on in a second."""
+        """Target tokens trained on per second."""
         return self.target_tokens / self.train_seconds if self.train_seconds else None
 
 
@@ -97,20 +97,20 @@ class Outcome:
 
 
 class Comparison(Config):
-    """Scores of systems trained on equal terms, and their differences."""
+    """Scores of systems trained with equal budgets, and their differences."""
 
     command: str
     commit: str
     sentences: int
     signatures: dict[str, str]
-    """Signature of each metric; systems are in the order of the first."""
+    """Signature of each metric; systems are ordered by the first metric."""
     budget: Budget
     """The budget of each training."""
     scores: dict[str, dict[str, ScoreInterval]]
     """Means over the seeds by system and metric, the best system first. Intervals include the
     variance between seeds if there are several."""
     runs: tuple[Run, ...]
-    """Seeds of a system stand together, the best system first."""
+    """The runs of each system in a row, the best system first."""
     differences: tuple[Difference, ...]
 
     @property
@@ -128,14 +128,14 @@ COSTS: dict[str, tuple[Callable[[Run], float | None], Callable[[float], str]]] =
     "tokens/s": (lambda run: run.tokens_per_second, "{:,.0f}".format),
     "sentences/s": (lambda run: run.sentences_per_second, "{:,.0f}".format),
 }
-"""Columns of the table of costs: the value of a run, and how it is written."""
+"""Columns of the table of costs: functions for the value of a run and for its text."""
 
 
 def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcome:
-    """Read the outputs of an experiment, at its commit.
+    """Return the outcome of an experiment, read from the outputs at its commit.
 
     Raises:
-        NmtError: if DVC does not have it any more.
+        NmtError: if DVC's cache does not have the outputs any more.
     """
     repository = DVCFileSystem(str(paths.HOME), rev=commit)
     try:
@@ -179,24 +179,27 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
 
 
 def read_translations(text: str) -> list[dict[str, str]]:
-    """Parse ``translations.tsv`` of the evaluate stage, a row per sentence."""
+    """Return the rows of ``translations.tsv`` from the evaluate stage, one per sentence."""
     head, *rows = (line.split("\t") for line in text.removesuffix("\n").split("\n"))
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
 def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) -> Comparison:
-    """Put systems in order, the best first, and test every two of them.
+    """Return the comparison: systems from best to worst, and a test of each pair of them.
 
     Raises:
-        NmtError: if they were not tested alike.
+        NmtError: if the systems differ in test set, budget or metrics.
     """
     check_comparable(outcomes)
     first = outcomes[0]
     metric, sentences = next(iter(first.signatures)), len(first.references)
     ranked: dict[str, list[Outcome]] = {}
-    for outcome in sorted(outcomes, key=lambda one: one.run.system):
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.run.system):
         ranked.setdefault(outcome.run.system, []).append(outcome)
-    means = {name: fmean(o.run.scores[metric].value for o in own) for name, own in ranked.items()}
+    means = {
+        name: fmean(each.run.scores[metric].value for each in group)
+        for name, group in ranked.items()
+    }
     best_first = METRICS.load(metric).higher_is_better
     systems = sorted(means, key=means.__getitem__, reverse=best_first)
     ranked = {name: ranked[name] for name in systems}
@@ -208,15 +211,15 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
         budget=first.budget,
         scores={
             name: {
-                metric: average_scores([one.run.scores[metric] for one in own], sentences)
+                metric: average_scores([each.run.scores[metric] for each in group], sentences)
                 for metric in first.signatures
             }
-            for name, own in ranked.items()
+            for name, group in ranked.items()
         },
-        runs=tuple(one.run for own in ranked.values() for one in own),
+        runs=tuple(each.run for group in ranked.values() for each in group),
         differences=tuple(
             compare_all(
-                {name: [one.hypotheses for one in own] for name, own in ranked.items()},
+                {name: [each.hypotheses for each in group] for name, group in ranked.items()},
                 first.references,
                 first.sources,
                 metrics=list(first.signatures),
@@ -227,9 +230,10 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
 
 
 def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInterval:
-    """Return the mean of the scores of seeds, with its interval.
+    """Return the mean score over seeds, with its 95 % interval.
 
-    The mean of the variances by sentences is an upper bound: as if all seeds failed on the same.
+    The mean of the sentence variances is an upper bound: it assumes that all seeds fail on the same
+    sentences.
     """
     if len(scores) == 1:
         return scores[0]
@@ -241,27 +245,31 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInte
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Raise a ``NmtError`` if two runs cannot be compared, naming the difference."""
+    """Check that all runs have the same test set, budget and metrics.
+
+    Raises:
+        NmtError: naming two runs and their difference.
+    """
     first, *others = outcomes
     for other in others:
         names = f"{first.run.experiment} and {other.run.experiment}"
         if (first.sources, first.references) != (other.sources, other.references):
             raise NmtError(
                 f"{names} were tested on different sentences ({len(first.references)} and "
-                f"{len(other.references)}); compare systems that share the data settings"
+                f"{len(other.references)}); use the same data settings for all systems"
             )
         if first.budget != other.budget:
-            raise NmtError(f"{names} had different budgets; compare systems of one budget")
+            raise NmtError(f"{names} had different budgets; use the same for all systems")
         if list(first.signatures.items()) != list(other.signatures.items()):
             raise NmtError(
                 f"{names} were scored differently, {', '.join(first.signatures.values())} and "
-                f"{', '.join(other.signatures.values())}; compare systems that share the evaluate "
-                f"settings"
+                f"{', '.join(other.signatures.values())}; use the same evaluate settings for all "
+                f"systems"
             )
 
 
 def tabulate(comparison: Comparison) -> list[tuple[list[str], list[list[str]]]]:
-    """Return head and rows of the tables of scores, of costs and, if any, of differences."""
+    """Return header and rows of the tables of scores, costs and, if there are any, differences."""
     labels = [*map(find_label, comparison.signatures)]
     systems = comparison.systems
     scores = [
@@ -298,13 +306,13 @@ def format_score(mean: ScoreInterval, seeds: Sequence[ScoreInterval]) -> str:
 
 
 def average(costs: Iterable[float | None], form: Callable[[float], str]) -> str:
-    """Return the mean of a cost over seeds; a dash if it is unknown for any."""
+    """Return the mean of a cost over seeds as text; a dash if it is unknown for a seed."""
     values = [math.nan if cost is None else cost for cost in costs]
     return "–" if math.isnan(sum(values)) else form(fmean(values))
 
 
 def list_unequal(comparison: Comparison) -> Iterator[str]:
-    """Yield amounts of training that differ by more than a fifth in spite of equal budgets."""
+    """Yield a message for each amount of training that differs by more than ``UNEVEN``."""
     for what, field in (("updates", "steps"), ("target tokens", "target_tokens")):
         work = {f"{run.system}, seed {run.seed}": getattr(run, field) for run in comparison.runs}
         least, most = min(work, key=work.__getitem__), max(work, key=work.__getitem__)
@@ -325,7 +333,7 @@ def render_notes(comparison: Comparison) -> str:
 
 
 def render_markdown(comparison: Comparison) -> str:
-    """Return the report as a page."""
+    """Return the report in Markdown."""
     lines = ["```", comparison.command, "```", "", f"At commit {comparison.commit}.", ""]
     for head, rows in tabulate(comparison):
         lines += [*render_pipe_table(head, rows), ""]
@@ -333,7 +341,7 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def render_report(comparison: Comparison) -> Group:
-    """Return the report for a terminal, however narrow."""
+    """Return the report for a terminal; narrow terminals wrap the cells."""
     tables: list[Table | Text] = []
     for head, rows in tabulate(comparison):
         table = Table(box=None, pad_edge=False, header_style="bold")
@@ -346,7 +354,7 @@ def render_report(comparison: Comparison) -> Group:
 
 
 def write_report(comparison: Comparison, folder: Path = FOLDER) -> None:
-    """Write the report for people, for programs and as a picture."""
+    """Write the report as JSON, Markdown, CSV and a picture."""
     files.write_json(folder / "comparison.json", comparison.model_dump(mode="json"))
     files.write_text(folder / "comparison.md", render_markdown(comparison))
     runs = pd.json_normalize([run.model_dump(mode="json") for run in comparison.runs])

@@ -1,4 +1,4 @@
-"""A page about the training data, for people to look at before they trust it."""
+"""The page about the training data, for a check before training."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import render_template
 
 MAX_EXAMPLES = 4
-"""Number of training pairs of a corpus that are shown."""
+"""Maximum number of training pairs shown per corpus."""
 
 Examples = Mapping[str, Sequence[tuple[str, str]]]
-"""Pairs by corpus."""
+"""Pairs of source and target text, by corpus."""
 
 
 def read_examples(corpus: Path, pairs: Mapping[str, int]) -> Examples:
     """Return a few evenly spread training pairs of each corpus.
 
-    ``pairs`` counts the lines of each corpus, in their order.
+    ``pairs`` has the number of lines of each corpus, in the order of the files.
     """
     owners: dict[int, str] = {}
     for (name, count), begin in zip(
@@ -38,7 +38,7 @@ def read_examples(corpus: Path, pairs: Mapping[str, int]) -> Examples:
 
 
 def render_data_page(report: DownloadReport, examples: Examples, languages: Languages) -> str:
-    """Return a page about corpora, with examples of their training pairs."""
+    """Return the page about all corpora as HTML, with examples of their training pairs."""
     removed = sum((Counter(text.removed) for text in report.monolingual.values()), Counter[str]())
     return render_template(
         "data.html",

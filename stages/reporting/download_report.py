@@ -1,6 +1,6 @@
 """The result of the download stage, as ``reports/download.json`` holds it.
 
-Earlier versions lack some fields, so most have a default.
+Reports of earlier versions lack some fields, so most fields have a default.
 """
 
 from collections.abc import Mapping
@@ -13,42 +13,42 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 
 Removed = dict[str, dict[str, int]]
-"""Pairs left out, by split and reason."""
+"""Number of pairs left out, by split and reason."""
 
 
 class Result(Config):
-    """Base of results on disk; keys of other versions are ignored."""
+    """Base class of results on disk; unknown keys are ignored, for other versions."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=True)
 
 
 class NearDuplicates(Result):
-    """Training pairs near a test or validation sentence."""
+    """Training pairs that are near duplicates of test or validation sentences."""
 
     pairs: int
     test_sentences: int
-    """Test sentences that such a pair is near to."""
+    """Number of test sentences with near duplicates."""
     validation_sentences: int
     examples: list[dict[str, Any]] = Field([])
-    """Each with its ``side``, the sentence of ``train``, that which is ``held_out``, and the
-    ``edits`` between them, in words."""
+    """Examples with ``side``, the sentences ``train`` and ``held_out``, and the number of word
+    ``edits`` between them."""
 
 
 class CorpusReport(Result):
-    """The pairs of a corpus that were kept, and those left out."""
+    """Counts of a corpus: pairs that were kept and left out."""
 
     kind: str = ""
     licence: str = ""
     tag: str = ""
     pairs: dict[str, int]
-    """By split."""
+    """Number of kept pairs by split."""
     removed: Removed = Field({})
     weight: float = 1.0
     examples: dict[str, list[tuple[str, str]]] = Field({})
     """A few of the pairs left out, by reason."""
     notices: list[str] = Field([])
     origins: list[dict[str, Any]] = Field([])
-    """The files it came from."""
+    """The files that the corpus was read from."""
 
     @property
     def left_out(self) -> int:
@@ -57,13 +57,13 @@ class CorpusReport(Result):
 
 
 class MonolingualReport(Result):
-    """The lines of a corpus of one language that were kept, and those left out."""
+    """Counts of a monolingual corpus: lines that were kept and left out."""
 
     language: str
     licence: str
     lines: int
     removed: dict[str, int]
-    """Lines left out, by reason."""
+    """Number of lines left out, by reason."""
     notices: list[str] = Field([])
     origins: list[dict[str, Any]] = Field([])
 
@@ -84,16 +84,16 @@ class DownloadReport(Result):
     """Everything that the download stage counts."""
 
     pairs: dict[str, int] = Field({})
-    """By split."""
+    """Number of kept pairs by split."""
     removed: Removed = Field({})
     near_duplicates: NearDuplicates | None = None
     """None, ``{}`` on disk, if they were not searched for."""
     repaired: dict[str, int] = Field({})
     noticed: dict[str, int] = Field({})
-    """Lines by what was noticed of them."""
+    """Number of lines by finding, such as ``header_row``."""
     corpora: dict[str, CorpusReport] = Field({})
     corpus: CorpusDescription | None = None
-    """None in the result of an earlier version."""
+    """None in reports of earlier versions."""
     monolingual: dict[str, MonolingualReport] = Field({})
     vectors: dict[str, dict[str, Any]] = Field({})
     """Rows of word vectors, by side."""
@@ -105,17 +105,17 @@ class DownloadReport(Result):
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> "DownloadReport":
-        """Return the result in the content of a ``download.json``.
+        """Return the report from the content of ``download.json``.
 
         Raises:
-            ConfigError: if it is not one.
+            ConfigError: if the content is not a report.
         """
         near = values.get("near_duplicates") or None
         return config.build(cls, {**values, "near_duplicates": near}, at="download.json")
 
     @classmethod
     def read(cls, path: Path) -> "DownloadReport":
-        """Return the result in a file."""
+        """Return the report from a file."""
         return cls.parse(files.read_json(path))
 
     def dump(self) -> dict[str, Any]:
@@ -124,6 +124,6 @@ class DownloadReport(Result):
 
     def compute_shares(self) -> dict[str, float]:
         """Return each corpus's share of the pairs that training reads."""
-        sizes = {name: one.weight * one.pairs["train"] for name, one in self.corpora.items()}
+        sizes = {name: each.weight * each.pairs["train"] for name, each in self.corpora.items()}
         total = sum(sizes.values()) or 1.0
         return {name: size / total for name, size in sizes.items()}

@@ -1,6 +1,6 @@
 """The result of an evaluation, as ``reports/evaluate.json`` holds it.
 
-On disk the scores stand side by side, as DVC and MLflow compare them: ``bleu``, ``bleu_low``,
+On disk the scores have flat keys, which DVC and MLflow can compare: ``bleu``, ``bleu_low``,
 ``bleu_high``, ``bleu_signature``, ``bleu_details``. A part that was not measured is ``{}``.
 """
 
@@ -24,31 +24,31 @@ MAX_SCORES = 11
 
 
 class Remark(Config):
-    """Something that speaks against a model, and what to do about it."""
+    """A problem of a model, and advice."""
 
     what: str
-    """A sentence."""
+    """The problem, in one sentence."""
     advice: str
-    """A sentence."""
+    """The advice, in one or two sentences."""
     blocks: bool
-    """Whether the model is not ready for that."""
+    """Whether the problem makes the model not ready."""
 
 
 class RunVerdict(Config):
-    """The verdict on a run."""
+    """The verdict on a run: whether the model is ready, and its problems."""
 
     ready: bool
     summary: str
     """One sentence."""
     remarks: tuple[Remark, ...]
-    """Remarks; those that block the model come first."""
+    """Remarks, blocking ones first."""
 
 
 class ConfidenceReport(Result):
     """The confidence of translations, fitted on validation text."""
 
     missing: str = ""
-    """The reason for no confidence, if there is none."""
+    """The reason if there is no confidence, otherwise empty."""
     model: ConfidenceModel | None = None
 
 
@@ -66,10 +66,10 @@ class Evaluation(Result):
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
     beam_sizes: dict[str, float] = Field({})
-    """The first score of validation text by beam size."""
+    """The first metric's score on validation text, by beam size."""
     slices: dict[str, SliceScore] = Field({})
     verdict: RunVerdict | None = None
-    """None in the result of an earlier version."""
+    """None in results of earlier versions."""
 
     @property
     def first_metric(self) -> str:
@@ -83,16 +83,16 @@ class Evaluation(Result):
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> "Evaluation":
-        """Return the result in the content of an ``evaluate.json``.
+        """Return the result from the content of ``evaluate.json``.
 
         Raises:
-            ConfigError: if it is not one.
+            ConfigError: if the content is not a result.
         """
         return config.build(cls, {**values, "scores": _nest(values)}, at="evaluate.json")
 
     @classmethod
     def read(cls, path: Path) -> "Evaluation":
-        """Return the result in a file."""
+        """Return the result from a file."""
         return cls.parse(files.read_json(path))
 
     def dump(self) -> dict[str, Any]:

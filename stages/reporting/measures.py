@@ -1,4 +1,4 @@
-"""Measures of a translated test set: scores, parts of it, likelihood, failures and slices."""
+"""Measures of a translated test set: scores, likelihood, failures and slices."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,7 @@ def measure_translations(translator: Translator, text: TranslatedText) -> dict[s
 
 
 def list_corpora(corpus: Path, names: Sequence[str]) -> dict[str, slice]:
-    """Return which test sentences are of which corpus, by its name or else its number."""
+    """Return the rows of each corpus in the test set, by name, or by number without names."""
     described = corpus / "corpus.json"
     counts = files.read_json(described)["corpora"] if described.exists() else []
     if len(names) != len(counts):
@@ -83,9 +83,9 @@ def list_corpora(corpus: Path, names: Sequence[str]) -> dict[str, slice]:
 def measure_slices(
     params: EvaluateParams, text: TranslatedText, corpora: Mapping[str, slice]
 ) -> dict[str, SliceScore]:
-    """Score all slices that the test set has; each corpus is one if there are several.
+    """Return the scores of all slices of the test set; several corpora are slices, too.
 
-    ``corpora`` has the sentences of each.
+    ``corpora`` has the rows of each corpus.
     """
     sliced = SlicedText(text.sources, text.references, text.languages.codes)
     slices: dict[str, tuple[str, Mask]] = find_slices(sliced)
@@ -103,7 +103,7 @@ def measure_slices(
 
 
 def write_plots(folder: Path, evaluation: Evaluation) -> None:
-    """Write tables for ``dvc plots``: the first score by beam size and slice, and confidence."""
+    """Write tables for ``dvc plots``: the first metric by beam size and slice, and confidence."""
     first = evaluation.first_metric
     model = evaluation.confidence.model
     curve = model.reliability.curve if model and model.reliability else ()

@@ -1,6 +1,6 @@
-"""Pages of reports, written by Jinja2 from ``templates/``: one file each, which loads nothing.
+"""Pages of reports, rendered by Jinja2 from ``templates/``; each is one self-contained file.
 
-Text is escaped, no page runs a script, and its policy forbids to fetch anything.
+Text is escaped, and a content security policy forbids scripts and requests.
 """
 
 import re
@@ -28,11 +28,11 @@ MAX_CHARACTERS = 400
 """Maximum number of characters of an example on a page."""
 
 _CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""Characters that no page may hold."""
+"""Characters that are not allowed on a page."""
 
 
 def render_template(name: str, **values: Any) -> str:
-    """Return a file of ``templates/`` with its values filled in."""
+    """Return the text of a template in ``templates/``, rendered with values."""
     text = ENVIRONMENT.get_template(name).render(**values)
     return _CONTROLS.sub("\ufffd", text)
 
@@ -60,9 +60,10 @@ def render_run_page(
     seed: int,
     learning_curve: bytes,
 ) -> str:
-    """Return the report of a run: its verdict, then the evidence.
+    """Return the report of a run as HTML: its verdict, then the evidence.
 
-    ``seed`` draws the sentences that are shown at random; ``learning_curve`` is a PNG.
+    ``record`` is ``training.json``, ``seed`` draws the random sentences, and ``learning_curve`` is
+    a PNG file.
     """
     return render_template(
         "run.html",
@@ -70,7 +71,7 @@ def render_run_page(
         evaluation=evaluation,
         verdict=evaluation.verdict,
         record=record,
-        best=next(one for one in record["history"] if one["step"] == record["best_step"]),
+        best=next(each for each in record["history"] if each["step"] == record["best_step"]),
         download=download,
         languages=languages,
         shown=choose_shown(sentences, seed),
@@ -84,12 +85,12 @@ def render_run_page(
 
 
 def write_words(key: str) -> str:
-    """Return a key of a result in words."""
+    """Return the key of a result as words."""
     return key.replace("_", " ").lower()
 
 
 def describe_reliability(reliability: Reliability) -> str:
-    """Return an area under the curve and an error of calibration."""
+    """Return the area under the ROC curve and the calibration error, in words."""
     return (
         f"an area under the ROC curve of {reliability.area:.2f} and an expected calibration error "
         f"of {reliability.error:.3f}"
@@ -105,7 +106,7 @@ def render_pipe_table(
 
 
 def quote_code(text: str) -> str:
-    """Return text as code in Markdown, whatever backticks it has."""
+    """Return text as inline code in Markdown; the text may contain backticks."""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return f"{fence} {text} {fence}"
 
@@ -120,7 +121,7 @@ def _write_interval(score: ScoreInterval) -> str:
 
 
 def _tabulate_reasons(removed: Removed) -> list[list[str | int]]:
-    """Return a row for each reason to leave pairs out."""
+    """Return a table row for each reason of left-out pairs."""
     reasons = sorted({why for split in paths.SPLITS for why in removed[split]})
     return [
         [write_words(why), *(removed[split].get(why, 0) for split in paths.SPLITS)]
@@ -136,8 +137,8 @@ def _write_epochs(number: int) -> str:
     return _write_count(number, "epoch", "epochs") if number else "less than an epoch"
 
 
-def _shorten(text: str, most: int = MAX_CHARACTERS) -> str:
-    return text if len(text) <= most else f"{text[:most]} …"
+def _shorten(text: str, limit: int = MAX_CHARACTERS) -> str:
+    return text if len(text) <= limit else f"{text[:limit]} …"
 
 
 def _make_environment() -> Environment:
@@ -170,7 +171,7 @@ def _make_environment() -> Environment:
 
 
 SHOWN_SENTENCES = 10
-"""Number of sentences in each table of a run's report."""
+"""Maximum number of sentences in each table of a run's report."""
 
 
 def judge_sentences(
@@ -180,7 +181,7 @@ def judge_sentences(
     *,
     language: str,
 ) -> list[JudgedSentence]:
-    """Score each sentence by itself; ``language`` is the target's code."""
+    """Return each sentence with its own chrF; ``language`` is the target's code."""
     scores = score_chrf(hypotheses, references, language=language).tolist()
     rows = zip(sources, references, hypotheses, scores, strict=True)
     return [JudgedSentence(number, *row) for number, row in enumerate(rows, start=1)]
@@ -189,7 +190,7 @@ def judge_sentences(
 def choose_shown(sentences: Sequence[JudgedSentence], seed: int) -> dict[str, list[JudgedSentence]]:
     """Return the sentences of each table of a run's report, by its caption.
 
-    Of equal scores, the longest sentences come first.
+    Among equal scores, longer sentences come first.
     """
     by_length = sorted(sentences, key=lambda s: (-len(s.reference), s.number))
     drawn = draw_line_numbers(len(sentences), SHOWN_SENTENCES, seed)

@@ -1,4 +1,4 @@
-"""Show the pipeline's results: scores, some translations, the model's path and next commands.
+"""Print the pipeline's results: scores, some translations, the model's path and next commands.
 
 Usage: python -m stages.reporting.summary
 Reads:  dvc.lock, reports/, models/trained/, models/export/
@@ -25,11 +25,11 @@ def main() -> None:
     try:
         evaluation = Evaluation.read(paths.REPORTS / "evaluate.json")
         record = files.read_json(paths.TRAINED / "training.json")
-        made = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
+        locked_stages = yaml.safe_load(paths.LOCK.read_text(encoding="utf-8"))["stages"]
         examples = files.read_json(paths.REPORTS / "examples.json")
     except FileNotFoundError as error:
         raise NmtError(f"{error.filename} is missing; run: make repro") from None
-    download = made["download"]["params"][str(paths.SETTINGS)]["download"]
+    download = locked_stages["download"]["params"][str(paths.SETTINGS)]["download"]
     runs = tracking_uri()
     text = render_template(
         "summary.md",

@@ -1,4 +1,4 @@
-"""Say in a terminal what the text holds, and what was left out of it."""
+"""Print a summary of the text and of left-out pairs."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from stages.reporting.download_report import DownloadReport
 from stages.reporting.pages import write_words
 
 EXAMPLE_CHARACTERS = 60
-"""Of one side of an example."""
+"""Maximum number of characters per side of an example."""
 
 
 def print_text_summary(
     report: DownloadReport, languages: Languages, notices: list[str], console: Console
 ) -> None:
-    """Print the counts of pairs, what was left out with an example each, and notices."""
+    """Print the counts of pairs, the reasons of left-out pairs with examples, and notices."""
     pairs = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
     pair = "-".join(languages.codes)
     console.print(
@@ -33,16 +33,16 @@ def print_text_summary(
 
 
 def render_removed(report: DownloadReport) -> Table | None:
-    """Return a table of the pairs left out, by reason; None if there are none."""
+    """Return a table of left-out pairs by reason; None if no pair was left out."""
     counts = sum(map(Counter, report.removed.values()), Counter[str]())
     if not counts:
         return None
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("left out", no_wrap=True)
     table.add_column("pairs", justify="right")
-    table.add_column("such as", style="dim")
+    table.add_column("example", style="dim")
     for reason, count in counts.most_common():
-        examples = (one.examples.get(reason, ()) for one in report.corpora.values())
+        examples = (corpus.examples.get(reason, ()) for corpus in report.corpora.values())
         first: Iterable[str] = next(chain.from_iterable(examples), ())
         example = " | ".join(text[:EXAMPLE_CHARACTERS] for text in first)
         table.add_row(write_words(reason), f"{count:,}", Text(example))

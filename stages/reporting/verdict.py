@@ -10,19 +10,19 @@ from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 
 WIDEST = 6.0
-"""Maximum width of the first metric's interval, in points, for a test set that is large enough."""
+"""Maximum width in points of the first metric's interval; a wider one needs a larger test set."""
 
 MAX_UNUSABLE = 0.01
 """Maximum share of translations that are empty, copied, looping or too long."""
 
 MIN_KEPT = 0.95
-"""Minimum share of the sentences with literals whose literals are preserved."""
+"""Minimum share of sentences whose literals are preserved, among sentences with literals."""
 
 SHORTEST, LONGEST = 0.96, 1.06
-"""Bounds of the ratio of the words of translations to those of references."""
+"""Bounds of the ratio of translated words to reference words."""
 
 STILL_FALLING = 0.005
-"""Share by which the validation loss falls at the last validation if training ended too early."""
+"""Relative fall of the validation loss at the last validation from which training was too short."""
 
 LARGEST_ERROR = 0.1
 """Maximum expected calibration error of a useful confidence."""
@@ -36,8 +36,8 @@ def judge_run(
 ) -> RunVerdict:
     """Return the verdict on a run.
 
-    ``training`` is ``training.json``; ``good`` counts the test sentences whose chrF is at least
-    ``params.good_chrf``.
+    ``training`` is ``training.json``; ``good`` is the number of test sentences with a chrF of at
+    least ``params.good_chrf``.
     """
     share = good / max(1, evaluation.sentences)
     well = f"translated well (chrF of at least {params.good_chrf:g})"
@@ -85,8 +85,8 @@ def _judge_training(
         yield Remark(
             what=f"{_write_share(share)} of the test sentences are {well}, fewer than the "
             f"{good_share:.0%} of evaluate.good_share.",
-            advice=f"Train on more text, or longer: {longer}, or the make repro of this run with "
-            f"TIME=1h.",
+            advice=f"Train on more text, or longer: {longer}, or repeat the make repro of this run "
+            f"with TIME=1h.",
             blocks=True,
         )
     *earlier, last = [point["validation_loss"] for point in training["history"]]
@@ -103,11 +103,11 @@ def _judge_test_set(evaluation: Evaluation) -> Iterator[Remark]:
     label, score = find_label(evaluation.first_metric), evaluation.first_score
     width = score.high - score.low
     if evaluation.sentences < MIN_TEST_SENTENCES or width > WIDEST:
-        known = f", and {label} is anywhere within {width:.1f} points" if width else ""
+        interval = f", and {label} has an interval of {width:.1f} points" if width else ""
         yield Remark(
-            what=f"The test set is too small to tell: {evaluation.sentences:,} sentences{known}.",
-            advice="Hold out more: raise download.split.test_per_10000; a test set that was given, "
-            "or is generated, has to be larger.",
+            what=f"The test set is too small: {evaluation.sentences:,} sentences{interval}.",
+            advice="Hold out more: raise download.split.test_per_10000, or provide a larger test "
+            "set.",
             blocks=True,
         )
 
@@ -118,16 +118,16 @@ def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
         kinds = ", ".join(f"{count:,} {UNUSABLE[kind]}" for kind, count in failures.items())
         yield Remark(
             what=f"Too many translations are unusable: {kinds}.",
-            advice="Train longer; look at the worst sentences for text of another kind or language "
-            "than that of training.",
+            advice="Train longer, and check whether the worst sentences differ from the training "
+            "text in kind or language.",
             blocks=True,
         )
     kept, lines = evaluation.literals.kept, evaluation.literals.lines
     if lines and kept < MIN_KEPT * lines:
         yield Remark(
             what=f"Numbers and other literals are lost: {kept:,} of {lines:,} sentences keep them.",
-            advice="Train with symbols in the place of numbers (train.augmentation), and look at "
-            "what the training text does with them (reports/data.html).",
+            advice="Train with symbols in place of numbers (train.augmentation), and check the "
+            "numbers of the training text (reports/data.html).",
             blocks=find_share_interval(kept, lines)[1] < MIN_KEPT,
         )
     ratio = evaluation.length_ratio
@@ -137,9 +137,9 @@ def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
         yield Remark(
             what=f"Translations are too {'short' if raised else 'long'}: they have {ratio:.2f} of "
             f"the length of their references.",
-            advice=f"{'Raise' if raised else 'Lower'} the length penalty while the scores rise: "
-            f"{_set('evaluate.beam.length_penalty', penalty)} does so without a new training. If "
-            f"none helps, train longer.",
+            advice=f"{'Raise' if raised else 'Lower'} the length penalty while the scores rise, "
+            f"without a new training: {_set('evaluate.beam.length_penalty', penalty)}. If no value "
+            f"helps, train longer.",
             blocks=False,
         )
 
@@ -151,12 +151,12 @@ def _judge_confidence(evaluation: Evaluation) -> Iterator[Remark]:
         yield Remark(
             what=f"Translations have no confidence: {missing}.",
             advice="Hold out more validation text: raise download.split.validation_per_10000, or "
-            "give more.",
+            "provide more.",
             blocks=False,
         )
     elif reliability and reliability.error > LARGEST_ERROR:
         yield Remark(
             what=f"Confidence is not calibrated: it errs by {reliability.error:.2f} on test text.",
-            advice="Hold out validation text of the same kind as the test text, and more of it.",
+            advice="Hold out more validation text, of the same kind as the test text.",
             blocks=False,
         )

@@ -1,4 +1,4 @@
-"""Pairs of training and validation as a model reads them: modified, cut anew, and with tags."""
+"""Training and validation pairs with tags, data augmentation and subword regularization."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,22 +18,22 @@ def draw_pairs(
     languages: Languages,
     tags: Sequence[str] = (),
 ) -> DrawPair | None:
-    """Return what draws the training pairs of an epoch; None if they are the same in each.
+    """Return a function that draws a training pair of an epoch; None if epochs do not differ.
 
-    ``tags`` are those of each corpus, empty for one without; none at all if no corpus has any.
+    ``tags`` has the tag of each corpus, "" for a corpus without a tag; or it is empty.
 
     Raises:
-        ConfigError: if subwords are to be drawn and a tokenizer has none.
+        ConfigError: if subwords are to be sampled and a tokenizer has no subwords.
     """
     draw: DrawPair | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
         config, codes = params.augmentation, languages.codes
         draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
-    wanted = params.subword_sampling
-    if wanted.kind != "none":
+    sampling = params.subword_sampling
+    if sampling.kind != "none":
         source, target = (
-            SubwordSampler(wanted, side.tokenizer) if wanted.sides in (name, "both") else None
+            SubwordSampler(sampling, side.tokenizer) if sampling.sides in (name, "both") else None
             for name, side in sides.items()
         )
         draw = SampledPairs(draw or dataset.draw, source, target, params.seed).draw
@@ -44,7 +44,7 @@ def draw_pairs(
 
 
 def read_tagged(dataset: ShardDataset, source: Side, tags: Sequence[str]) -> list[NumberedPair]:
-    """Return all pairs, in order, each with the tag of its corpus, where there are any."""
+    """Return all pairs in order, each with the tag of its corpus, if it has one."""
     draw: DrawPair = dataset.draw
     if any(tags):
         numbers = number_tags(source, tags)
@@ -53,6 +53,6 @@ def read_tagged(dataset: ShardDataset, source: Side, tags: Sequence[str]) -> lis
 
 
 def number_tags(source: Side, tags: Sequence[str]) -> list[int | None]:
-    """Return the numbers of tags in the vocabulary of source lines; None where there is none."""
-    known = source.vocabulary.tags
-    return [known[tag] if tag else None for tag in tags]
+    """Return the token ids of tags in the source vocabulary; None for an empty tag."""
+    ids = source.vocabulary.tags
+    return [ids[tag] if tag else None for tag in tags]

@@ -1,4 +1,4 @@
-"""Start and end of every stage as a program."""
+"""Run stages as programs: arguments, errors, signals and exit codes."""
 
 import gc
 import inspect
@@ -22,19 +22,19 @@ from stages import paths
 
 
 def run_stage(main: Callable[[], object]) -> None:
-    """Run a stage as a program, at the end of its file.
+    """Run a stage as a program, and exit.
 
-    An error of ours becomes one red line on standard error and exit code 1, without a traceback, or
-    75 if trying again later may help; an interrupt ends with exit code 130, SIGTERM with 143 and
-    the end of the terminal with 129, after files were closed and temporary ones removed. On Linux,
-    the end of the parent process sends SIGTERM: DVC, when it is killed, leaves its stages running.
-    ``--help`` shows the documentation of the stage's file.
+    A ``NmtError`` is printed as one red line on standard error, without a traceback. The exit code
+    is 1 for an error, 75 for one that may pass by itself, 130 after an interrupt, 143 after SIGTERM
+    and 129 when the terminal closes; temporary files are removed before. On Linux, the end of the
+    parent process sends SIGTERM, because a killed DVC leaves its stages running. ``--help`` prints
+    the docstring of the stage's module.
     """
     signal.signal(signal.SIGTERM, _exit)
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # or nohup has started us
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores it
         signal.signal(signal.SIGHUP, _exit)
     end_with_parent()
-    gc.freeze()  # looking for garbage in what was imported would be in vain, again and again
+    gc.freeze()  # imported objects stay; do not scan them for garbage
     code: str | int | None
     try:
         code = _run(main)
@@ -44,7 +44,7 @@ def run_stage(main: Callable[[], object]) -> None:
 
 
 def _run(main: Callable[[], object]) -> int:
-    """Run a stage, print an error of ours in one line, and return the exit code."""
+    """Run a stage, print a ``NmtError`` in one line, and return the exit code."""
     try:
         answer_arguments()
         main()
@@ -53,7 +53,7 @@ def _run(main: Callable[[], object]) -> int:
     except Exception as error:
         message = error if isinstance(error, NmtError) else disk_error(error) or _missing(error)
         if message is None and is_out_of_memory(error):
-            message = NmtError("memory ran out; lower this stage's sizes, or end other programs")
+            message = NmtError("out of memory; lower this stage's sizes, or end other programs")
         if message is None:
             raise
         Console(stderr=True).print(Text(str(message), style="red"), soft_wrap=True)
@@ -62,7 +62,7 @@ def _run(main: Callable[[], object]) -> int:
 
 
 def _missing(error: Exception) -> NmtError | None:
-    """Name the stage that makes a missing file, if the error is about one."""
+    """Return an error that names the stage of a missing file; None for any other error."""
     if not isinstance(error, OSError) or not paths.PIPELINE.exists():
         return None
     named = f"{error.filename or ''} {error}"
@@ -74,17 +74,17 @@ def _missing(error: Exception) -> NmtError | None:
             path = out if isinstance(out, str) else next(iter(out))
             match = re.search(rf"{re.escape(path)}[^\s'\":)]*", named)
             if match and not Path(match[0]).exists():
-                return NmtError(f"{match[0]} is missing; the {stage} stage makes it: make repro")
+                return NmtError(f"{match[0]} is missing; the {stage} stage writes it: make repro")
     return None
 
 
 def _leave(code: str | int | None) -> NoReturn:
-    """End this process, at once if a background thread is still at work.
+    """End this process, without cleanup if a background thread is still running.
 
-    Such a thread may wait for an MLflow that does not answer. Python ends it wherever it is; within
-    C++ code the whole process is aborted with it, so that a finished stage would fail.
+    Such a thread may wait for an MLflow that does not answer. If Python ended it within C++ code,
+    the whole process would be aborted, so that a finished stage would fail.
     """
-    if signal.getsignal(signal.SIGTERM) is _exit:  # it would interrupt what libraries put in order
+    if signal.getsignal(signal.SIGTERM) is _exit:  # do not interrupt the cleanup of libraries
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if isinstance(code, int) and any(thread.daemon for thread in threading.enumerate()):
         sys.stdout.flush()
@@ -94,10 +94,10 @@ def _leave(code: str | int | None) -> NoReturn:
 
 
 def answer_arguments() -> None:
-    """Answer ``--help`` with the stage's documentation, and refuse unused arguments.
+    """Print the stage's documentation for ``--help``, and reject unused arguments.
 
     Raises:
-        ConfigError: if there are arguments, and the stage's file shows a usage without any.
+        ConfigError: if there are arguments, but the documented usage has no arguments.
     """
     program = sys.modules["__main__"]
     name = getattr(program.__spec__, "name", "").removesuffix(".__main__")

@@ -20,32 +20,32 @@ from stages import paths
 def compute_fingerprint(
     settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
 ) -> str:
-    """Return a digest of a training's settings, data and code, a hyphen, and one of its budget.
+    """Return the fingerprint of a training, as ``DIGEST-BUDGET``.
 
-    Checkpoints are kept under it: a changed setting, changed data or code start a new training; an
-    unchanged one continues. Trainings that differ in their budget alone share the part before the
-    hyphen. The stage's dependencies in dvc.yaml are the data; the code is what it runs now.
+    DIGEST covers settings, code and data; data are the stage's dependencies in dvc.yaml. The folder
+    of checkpoints has this name: changed settings, code or data start a new training; unchanged
+    ones continue it. Trainings that differ only in their budget share DIGEST.
     """
     entry = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]
     data = [place for place in entry["deps"] if paths.CODE not in Path(place).parents]
-    course = hash_json([settings, hash_files(data), digest_code([stage])])
-    return f"{course[:16]}-{hash_json(budget)[:8]}"
+    digest = hash_json([settings, hash_files(data), digest_code([stage])])
+    return f"{digest[:16]}-{hash_json(budget)[:8]}"
 
 
 def hash_files(places: Iterable[str]) -> dict[str, str]:
-    """Return a digest of every file at and below the given paths."""
+    """Return the SHA-256 of each file at and below paths, by path."""
     return {path.as_posix(): files.sha256(path) for path in sorted(find_files(places))}
 
 
 def find_files(places: Iterable[str]) -> Iterator[Path]:
-    """Yield the files at and below the given places."""
+    """Yield the files at and below paths."""
     for root in map(Path, places):
         inside = root.rglob("*") if root.is_dir() else [root]
         yield from filter(Path.is_file, inside)
 
 
 def hash_json(document: Any) -> str:
-    """Return a digest of a JSON value."""
+    """Return the SHA-256 of a JSON value."""
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
@@ -59,20 +59,20 @@ def write_digests(folder: Path) -> None:
 
 
 def check_digests(folder: Path, *, stage: str) -> None:
-    """Make sure that each file of a folder is as its stage has written it.
+    """Check that each file of a folder is unchanged since its stage wrote it.
 
     Raises:
-        NmtError: naming the first that is missing or was altered, and the stage that makes it.
+        NmtError: naming the first missing or altered file, and the stage that writes it.
     """
     for name, digest in files.read_json(folder / DIGESTS).items():
         path = folder / name
         if not path.is_file() or files.sha256(path) != digest:
             reason = "was altered since it was written" if path.is_file() else "is missing"
-            raise NmtError(f"{path} {reason}; the {stage} stage makes it: make repro")
+            raise NmtError(f"{path} {reason}; the {stage} stage writes it: make repro")
 
 
 PACKAGES = ("nmt_core", "stages")
-"""Packages whose code is followed."""
+"""Packages whose imports are followed."""
 
 REGISTERED = re.compile(r"(\w+(?:\.\w+)+):\w+")
 """A name in a registry, ``module:thing``."""
@@ -100,8 +100,8 @@ NEUTRAL = (
     "stages/runtime/launch.py",
     "stages/tracking/",
 )
-"""Files and folders that decide no byte of a result: they read settings, write files, report
-progress or start stages. A change of them reruns nothing, and their imports are not followed."""
+"""Files and folders that do not affect results: they read settings, write files, report progress or
+start stages. A change of them reruns nothing, and their imports are not followed."""
 
 TEMPLATES = "stages/reporting/templates"
 
@@ -118,17 +118,17 @@ CHOSEN_BY_SETTINGS = {
     ],
     "export": ["nmt_core/search/engine.py", f"{TEMPLATES}/card.md"],
 }
-"""Code that neutral code loads for a stage, and texts that it reads, as glob patterns."""
+"""Code that neutral code loads for a stage, and templates that it reads, as glob patterns."""
 
 
 Module = tuple[str, list[Path]]
-"""Digest of a file of code or data, and the files that it imports or reads."""
+"""SHA-256 of a file of code or data, and the files that it imports or reads."""
 
 
 def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the digest of each file that each stage runs, by stage and path.
+    """Return the SHA-256 of each file that a stage runs, by stage and path.
 
-    Paths are relative to the working directory, which is the top of a checkout.
+    Paths are relative to the working directory, which must be the top of a checkout.
     """
     read = cache(read_module)
     return {
@@ -140,19 +140,19 @@ def digest_code(stages: Iterable[str]) -> dict[str, dict[str, str]]:
 def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
     """Return the files that a stage runs, sorted; imports inside functions count."""
     patterns = [f"stages/{stage}.py", *CHOSEN_BY_SETTINGS.get(stage, ())]
-    waiting = [path for pattern in patterns for path in Path().glob(pattern)]
+    pending = [path for pattern in patterns for path in Path().glob(pattern)]
     code: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
+    while pending:
+        path = pending.pop()
         if path not in code:
             code.add(path)
             _, imports = read(path)
-            waiting += [file for file in imports if not file.as_posix().startswith(NEUTRAL)]
+            pending += [file for file in imports if not file.as_posix().startswith(NEUTRAL)]
     return sorted(code)
 
 
 def read_module(path: Path) -> Module:
-    """Read a file; data, and what Python cannot parse, count by their bytes."""
+    """Return the digest and the imports of a file; data and invalid code are digested as bytes."""
     source = path.read_bytes()
     try:
         tree = parse_code(source) if path.suffix == ".py" else None
@@ -165,7 +165,7 @@ def read_module(path: Path) -> Module:
 
 
 def parse_code(source: bytes) -> ast.Module:
-    """Return the syntax tree without docstrings and other strings that are never used."""
+    """Return the syntax tree without docstrings and other unused strings."""
     tree = parse_source(source)
     for node in ast.walk(tree):
         for name, block in ast.iter_fields(node):
@@ -184,9 +184,9 @@ def is_bare_string(node: ast.AST) -> bool:
 
 
 def describe(node: Any) -> Any:
-    """Return a syntax tree as nested tuples, which versions of Python agree on.
+    """Return a syntax tree as nested tuples that are the same in all versions of Python.
 
-    Newer ones add fields that are empty for the code of older ones.
+    Newer versions add fields; these are empty for older code, and left out.
     """
     match node:
         case ast.AST():
@@ -198,7 +198,7 @@ def describe(node: Any) -> Any:
 
 
 def find_imports(tree: ast.Module) -> Iterator[Path]:
-    """Yield the files of our own packages that code imports or names for a registry."""
+    """Yield the files of ``PACKAGES`` that code imports or names for a registry."""
     for node in ast.walk(tree):
         files: list[Path | None] = []
         match node:
@@ -212,17 +212,17 @@ def find_imports(tree: ast.Module) -> Iterator[Path]:
 
 
 def find_data(tree: ast.Module, path: Path) -> Iterator[Path]:
-    """Yield the files of data that code names beside itself: ``Path(__file__).with_name(...)``."""
+    """Yield the data files that code names by ``Path(__file__).with_name(...)``."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Attribute(attr="with_name"), args=[ast.Constant(str(name))]):
-                beside = path.with_name(name)
-                inside = beside.rglob("*") if beside.is_dir() else [beside]
+                data = path.with_name(name)
+                inside = data.rglob("*") if data.is_dir() else [data]
                 yield from (file for file in inside if file.is_file() and file.suffix != ".pyc")
 
 
 def find_file(module: str) -> Path | None:
-    """Return the file of a module of our own packages, and None for any other module."""
+    """Return the file of a module in ``PACKAGES``; None for any other module."""
     path = Path(*module.split("."))
     if path.parts[0] not in PACKAGES:
         return None

@@ -8,15 +8,15 @@ from stages import paths
 
 
 def git(*arguments: str) -> str:
-    """Return the output of git.
+    """Return the output of a git command.
 
     Raises:
-        NmtError: if it fails, or there is no git.
+        NmtError: if the command fails, or git is not installed.
     """
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
     except OSError as error:
-        reason = f"there is no git; install it ({error.strerror})"
+        reason = f"git is not installed; install it ({error.strerror})"
         raise NmtError(f"git {arguments[0]}: {reason}") from None
     if done.returncode:
         reason = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
@@ -28,13 +28,13 @@ def head_commit() -> str:
     """Return the full name of the commit that is checked out.
 
     Raises:
-        NmtError: without git, or outside it, or before the first commit.
+        NmtError: without git, outside a repository, or before the first commit.
     """
     return git("rev-parse", "HEAD")
 
 
 def current_branch() -> str:
-    """Return the branch that the checkout is on; nothing if it is on none, or git knows nothing."""
+    """Return the branch of the checkout; "" for a detached HEAD, or without git."""
     try:
         return git("symbolic-ref", "--quiet", "--short", "HEAD")
     except NmtError:
@@ -51,7 +51,7 @@ def resolve_revision(revision: str) -> str:
         return git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     except NmtError:
         raise NmtError(
-            f"git knows no commit {revision!r}; give one, or a tag, or origin/BRANCH"
+            f"git knows no commit {revision!r}; name a commit, a tag or origin/BRANCH"
         ) from None
 
 
@@ -61,7 +61,7 @@ def describe_commit(revision: str) -> str:
 
 
 def is_within(older: str, newer: str) -> bool:
-    """Tell whether a commit is another or its ancestor; an unknown commit is neither."""
+    """Tell whether ``older`` is ``newer`` or its ancestor; False for unknown commits."""
     try:
         git("merge-base", "--is-ancestor", older, newer)
     except NmtError:
@@ -70,21 +70,21 @@ def is_within(older: str, newer: str) -> bool:
 
 
 def list_changed_files() -> list[str]:
-    """Return the files that differ from the commit; params.yaml and dvc.lock may.
+    """Return the files that differ from the commit, except params.yaml and dvc.lock.
 
     Raises:
-        NmtError: without git, or outside it.
+        NmtError: without git, or outside a repository.
     """
-    ours = [f":!{path}" for path in (paths.PARAMS, paths.LOCK)]
-    listed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *ours)
+    excluded = [f":!{path}" for path in (paths.PARAMS, paths.LOCK)]
+    listed = git("status", "--porcelain", "--untracked-files=no", "--", ".", *excluded)
     return [line[2:].strip() for line in listed.splitlines()]
 
 
 def describe_checkout() -> str:
-    """Return the full name of the commit, marked if the files differ from it.
+    """Return the full name of the commit, with "-dirty" if files differ from it.
 
     Raises:
-        NmtError: without git, or outside it, or before the first commit.
+        NmtError: without git, outside a repository, or before the first commit.
     """
     return head_commit() + ("-dirty" if list_changed_files() else "")
 
@@ -93,7 +93,7 @@ COMMIT, DIRTY = "mlflow.source.git.commit", "mlflow.source.git.dirty"
 
 
 def collect_provenance() -> dict[str, str]:
-    """Return commit and digests as tags of a run, in MLflow's terms; no commit without git."""
+    """Return commit and digests as MLflow tags of a run; without git, only the digests."""
     sources = {"dvc_lock_sha256": paths.LOCK, "params_sha256": paths.PARAMS}
     digests = {name: files.sha256(path) for name, path in sources.items() if path.exists()}
     try:

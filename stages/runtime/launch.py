@@ -1,4 +1,4 @@
-"""A stage as several processes of this machine, which share one training."""
+"""Run a stage as several processes of this machine that train together."""
 
 import os
 import signal
@@ -19,10 +19,10 @@ from nmt_core.training.settings import WorldConfig
 LOOPBACK = "lo" if sys.platform == "linux" else "lo0"
 
 PARENT = "NMT_PARENT"
-"""In the environment of processes started here: the process that started them."""
+"""Environment variable of the processes started here: the id of their parent."""
 
 STOPPED = {128 + signal.SIGINT, 128 + signal.SIGTERM, 128 + signal.SIGHUP, -signal.SIGTERM}
-"""Exit codes of processes that were asked to stop, by a user or since another one failed."""
+"""Exit codes of processes that were stopped by a user, or because another one failed."""
 
 Processes = list[subprocess.Popen[bytes]]
 
@@ -33,13 +33,14 @@ def is_rank() -> bool:
 
 
 def launch(module: str, config: WorldConfig) -> None:
-    """Run ``python -m module`` as several processes, and return when all of them have ended well.
+    """Run ``python -m module`` as several processes, and return when all have succeeded.
 
-    They find each other by a file, so that no port is open to the network. When one fails, or this
-    process is asked to stop, all of them are asked to end. Each prints its own errors.
+    They find each other by a file, so that no port is open to the network. If a process fails, or
+    this process is stopped, all processes are stopped. Each prints its own errors.
 
     Raises:
         NmtError: naming a process that was killed.
+        SystemExit: if a process failed with an error of its own, or all were stopped.
     """
     count, ranks = config.processes, Processes()
     with tempfile.TemporaryDirectory(prefix="nmt-") as folder:
@@ -68,7 +69,7 @@ def launch(module: str, config: WorldConfig) -> None:
 
 
 def end_processes(ranks: Processes, seconds: float) -> None:
-    """Ask all processes to end, and kill those that have not ended after a number of seconds."""
+    """Send SIGTERM to all processes, and kill those that still run after a number of seconds."""
     for process in ranks:
         process.terminate()
     deadline = time.monotonic() + seconds
@@ -81,28 +82,28 @@ def end_processes(ranks: Processes, seconds: float) -> None:
 
 
 def fail(codes: list[int]) -> None:
-    """End as a training does whose processes have ended with these exit codes, by rank.
+    """Raise the error of a training, by the exit codes of its processes in order of rank.
 
     Raises:
-        NmtError: naming the first that has ended without an error of its own.
-        SystemExit: if all of them were stopped, or have printed an error.
+        NmtError: naming the first process that was killed or ended with an unknown code.
+        SystemExit: if all other processes were stopped or have printed an error.
     """
     for rank, code in enumerate(codes):
         if code not in {0, 1, *STOPPED}:
-            end = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+            end = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             raise NmtError(
-                f"rank {rank} {end}; the same command continues from the last checkpoint"
+                f"rank {rank}: {end}; the same command continues from the last checkpoint"
             )
     sys.exit(1 if 1 in codes else 128 + signal.SIGTERM)
 
 
 @contextmanager
-def end_as_asked() -> Iterator[None]:
-    """End once, as one of several processes, and not at all if the parent is gone already."""
+def ignore_late_stop() -> Iterator[None]:
+    """Ignore SIGTERM after the block, in one of several processes; exit if its parent has ended."""
     if is_rank() and os.environ.get(PARENT, str(os.getppid())) != str(os.getppid()):
         sys.exit(128 + signal.SIGTERM)
     try:
         yield
-    finally:  # all are asked to end when one has failed, also those that are about to
+    finally:  # if a process fails, all others are stopped, even those that are about to end
         if is_rank():
             signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -14,17 +14,17 @@ from nmt_core.base.files import decode_utf8
 class ParamsLoader(yaml.SafeLoader):
     """Reads the scalars of YAML 1.2's core schema, as DVC does, and no aliases.
 
-    So ``no`` is a language, 2024-11-01 a session, and 1e-9 a number.
+    So ``no`` and 2024-11-01 are strings, and 1e-9 is a number.
     """
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """Refuse aliases, which may repeat a value millions of times."""
+        """Reject aliases, which can repeat a value millions of times."""
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("it has an alias; write the value in its place")
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - as PyYAML calls it
-        """Refuse keys that stand twice."""
+        """Reject duplicate keys."""
         keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
         [(key, times)] = keys.most_common(1) or [("", 0)]
         if times > 1:
@@ -50,22 +50,24 @@ for _tag, _first, _scalar in (
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a parameter file without interpreting it.
+    """Return the content of a parameter file, without checking its settings.
 
     Raises:
-        ConfigError: if it cannot be read, is not YAML in UTF-8, or gives a key twice.
+        ConfigError: if it cannot be read, is not YAML in UTF-8, or has a duplicate key.
     """
     try:
         text = decode_utf8(path.read_bytes(), path, error=ConfigError)
         document = ParamsLoader(text).get_single_data()
     except FileNotFoundError:
-        raise ConfigError(f"{path} does not exist; run from the top of the project") from None
+        raise ConfigError(
+            f"{path} does not exist; change to the top folder of the project"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(document, dict):
-        raise ConfigError(f"{path} must hold one mapping per stage, got {type(document).__name__}")
+        raise ConfigError(f"{path} must have one mapping per stage, got {type(document).__name__}")
     return document
 
 
@@ -73,7 +75,7 @@ class ParamsDumper(yaml.SafeDumper):
     """Writes what ``ParamsLoader`` reads."""
 
     def ignore_aliases(self, _data: Any) -> bool:
-        """Repeat equal values instead of referring to the first of them."""
+        """Return True: equal values are repeated instead of using aliases."""
         return True
 
 
@@ -81,7 +83,7 @@ ParamsDumper.yaml_implicit_resolvers = ParamsLoader.yaml_implicit_resolvers
 
 
 def dump_yaml(values: dict[str, Any]) -> str:
-    """Return the text of a parameter file; the innermost mappings and lists take a line each."""
+    """Return the text of a parameter file, with one line per innermost mapping or list."""
     text: str = yaml.dump(
         values,
         Dumper=ParamsDumper,

@@ -1,4 +1,4 @@
-"""The trained model with its tokenizers and vocabularies, and its confidence."""
+"""Load the trained model with its tokenizers and vocabularies, and fit its confidence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,10 +36,10 @@ from stages.runtime.fingerprint import check_digests
 
 
 def check_trained() -> None:
-    """Make sure that the project's trained model and its vocabulary are as they were written.
+    """Check that trained model and vocabulary are unchanged since they were written.
 
     Raises:
-        NmtError: naming the file that is not, and the stage that makes it.
+        NmtError: naming the changed file, and the stage that writes it.
     """
     check_digests(paths.VOCABULARY, stage="vocabulary")
     check_digests(paths.TRAINED, stage="train")
@@ -48,7 +48,7 @@ def check_trained() -> None:
 def load_trained(
     params: EvaluateParams, inputs: Inputs, languages: Languages | None = None
 ) -> Translator:
-    """Return the trained model with its tokenizers and vocabularies."""
+    """Return a translator of the trained model, with its tokenizers and vocabularies."""
     compute = prepare_compute(params.device, precision="float32", threads=params.threads)
     source, target = (
         Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
@@ -77,7 +77,10 @@ def load_trained(
 def read_validation(
     inputs: Inputs, count: int, seed: int
 ) -> tuple[list[str], list[str], list[str | None]]:
-    """Return ``count`` pairs of the validation set, drawn by ``seed``, and the tags of each."""
+    """Return sources, references and tags of validation pairs.
+
+    ``seed`` draws at most ``count`` pairs.
+    """
     sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
     chosen = draw_line_numbers(len(sides[0]), count, seed)
     source, target = ([side[number] for number in chosen] for side in sides)
@@ -86,7 +89,7 @@ def read_validation(
 
 
 def list_tags(inputs: Inputs, split: str) -> list[str | None]:
-    """Return the tag of each line of a split, that of its corpus; empty if no corpus has any."""
+    """Return the tag of each line of a split, from its corpus; empty if no corpus has a tag."""
     if not any(inputs.tags):
         return []
     corpora = files.read_json(inputs.corpus / "corpus.json")["corpora"]
@@ -98,13 +101,13 @@ def list_tags(inputs: Inputs, split: str) -> list[str | None]:
 
 
 def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[str | None]) -> list[Tokenized]:
-    """Return lines with their tags; without any if there are none."""
+    """Return tokenized lines with their tags; ``tags`` may be empty."""
     read = [side.tokenize(line) for line in lines]
     return [replace(text, tag=tag) for text, tag in zip(read, tags, strict=True)] if tags else read
 
 
 CONFIDENCE_SENTENCES = 2000
-"""Validation sentences that confidence is fitted on, at most: they are translated for it."""
+"""Maximum number of validation sentences that are translated to fit confidence."""
 
 TranslatedText = tuple[Sequence[str], Sequence[str], Sequence[Translation]]
 """Source sentences, their references and their translations."""
@@ -113,29 +116,30 @@ TranslatedText = tuple[Sequence[str], Sequence[str], Sequence[Translation]]
 def select_searched(
     params: EvaluateParams, text: TranslatedText, *, language: str
 ) -> tuple[tuple[list[str], list[Translation]], NDArray[np.bool_]]:
-    """Return the sentences that are not empty with their translations, and which are good."""
+    """Return non-empty sentences with their translations, and a mask of good translations."""
     sources, references, translations = text
-    rows = [row for row, found in enumerate(translations) if was_searched(found)]
-    found = [translations[row] for row in rows]
-    written, expected = [one.text for one in found], [references[row] for row in rows]
-    good = score_chrf(written, expected, language=language) >= params.good_chrf
-    return ([sources[row] for row in rows], found), good
+    rows = [row for row, each in enumerate(translations) if was_searched(each)]
+    searched = [translations[row] for row in rows]
+    hypotheses, expected = [each.text for each in searched], [references[row] for row in rows]
+    good = score_chrf(hypotheses, expected, language=language) >= params.good_chrf
+    return ([sources[row] for row in rows], searched), good
 
 
 def judge_confidence(
     params: EvaluateParams, validation: TranslatedText, test: TranslatedText, *, language: str
 ) -> ConfidenceReport:
-    """Fit confidence on validation text, and measure on test text how far it can be trusted.
+    """Return a confidence model fitted on validation text, with its reliability on test text.
 
-    The same model and engine have translated both. Returns the reason if it cannot be fitted.
+    The same model and engine must have translated both. If fitting is impossible, the report has
+    the reason.
     """
-    found, good = select_searched(params, validation, language=language)
+    fitted_on, good = select_searched(params, validation, language=language)
     if missing := explain_unfit(good):
         return ConfidenceReport(missing=missing)
-    fitted = fit_confidence(*found, good, good_chrf=params.good_chrf)
+    fitted = fit_confidence(*fitted_on, good, good_chrf=params.good_chrf)
     tested, good_tested = select_searched(params, test, language=language)
     estimated = np.array(fitted.estimate(*tested))
-    judged = np.array([fitted.can_judge(one) for one in tested[1]], dtype=bool)
+    judged = np.array([fitted.can_judge(each) for each in tested[1]], dtype=bool)
     reliability = measure_reliability(estimated[judged], good_tested[judged])
     model = fitted.model_copy(update={"reliability": reliability})
     return ConfidenceReport(model=model)

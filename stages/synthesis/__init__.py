@@ -1,1 +1,1 @@
-"""Pairs that a teacher makes of text: for a student that is fast, or of text of one language."""
+"""Synthetic pairs from a teacher model, for distillation into a student or back-translation."""

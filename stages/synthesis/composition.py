@@ -1,4 +1,4 @@
-"""Settings of synthetic pairs, and the params.yaml of a training that reads them."""
+"""Settings of synthetic pairs, and the params.yaml of a training on them."""
 
 import copy
 from collections.abc import Mapping
@@ -14,39 +14,39 @@ from stages.configure.compose import overlay_group
 from stages.reporting.download_report import DownloadReport
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
-"""Files of conf/model/ whose settings a student has."""
+"""Presets of conf/model/ for a student."""
 
 
 MAX_WEIGHT = 1_000_000.0
 """Maximum weight of a corpus."""
 
 DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
-"""Names of the corpora of each direction, and the tag of the second."""
+"""Names of the synthetic corpora; the second is also the tag of its lines."""
 
 
 class SynthesisConfig(Config):
-    """Which text a teacher translates, and which translations are kept."""
+    """Settings of synthetic pairs: teacher, direction, text and sampling weight."""
 
     teacher: Path = Field(paths.EXPORT, strict=False)  # Prefect passes text
     """Folder of the exported model that translates."""
 
     backward: bool = False
-    """Translate text of the target language into the source language, so that what a model learns
-    to write is real text (Sennrich, Haddow and Birch 2016); else text of the source language, so
-    that a small model learns to write as a large one does (Kim and Rush 2016)."""
+    """Back-translate text of the target language, so that the model learns to write real text
+    (Sennrich, Haddow and Birch 2016). False translates text of the source language, so that a small
+    model learns from a large one (distillation; Kim and Rush 2016)."""
 
     text: tuple[Annotated[Path, Field(strict=False)], ...] = Field((), strict=False)
-    """Files with a sentence a line. Without any, the training pairs' sources and the monolingual
-    text of the source language; backward, the monolingual text of the target language."""
+    """Files with one sentence per line. By default, the sources of the training pairs and the
+    monolingual source text; if backward, the monolingual target text."""
 
     beam_size: int = Field(2, ge=1, le=100)
-    """Live hypotheses per sentence of a teacher that is a model."""
+    """Beam size of the teacher."""
 
     share: float = Field(0.5, gt=0, lt=1)
-    """Share of these pairs among what is read in training."""
+    """Share of the synthetic pairs among the pairs that training reads."""
 
     licence: str = Field("own", min_length=1)
-    """Licence of these pairs, which the card of the model names."""
+    """Licence of the synthetic pairs, shown in the model card."""
 
     @property
     def corpus(self) -> str:
@@ -55,15 +55,15 @@ class SynthesisConfig(Config):
 
     @property
     def folder(self) -> Path:
-        """The folder of the corpus, and of what was translated for it."""
+        """The folder of the corpus and of cached translations."""
         return paths.DOWNLOADS / "synthetic" / self.corpus
 
 
-def leave_out(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, Any]:
-    """Return settings without the corpus that is to be made."""
-    left = copy.deepcopy(dict(values))
-    left["download"]["corpora"].pop(config.corpus, None)
-    return left
+def remove_corpus(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, Any]:
+    """Return the content of params.yaml without the synthetic corpus."""
+    remaining = copy.deepcopy(dict(values))
+    remaining["download"]["corpora"].pop(config.corpus, None)
+    return remaining
 
 
 def compose_synthesis(
@@ -74,20 +74,19 @@ def compose_synthesis(
     pairs: float,
     student: bool,
 ) -> dict[str, Any]:
-    """Return settings of a training with the ``kept`` pairs of a teacher.
+    """Return the content of params.yaml for a training with ``kept`` synthetic pairs.
 
-    ``pairs`` counts those of the other corpora, see ``count_weighted_pairs``. A student has a
-    preset of its own.
+    ``pairs`` is the number of pairs of the other corpora; see ``count_weighted_pairs``. ``student``
+    uses the preset of a small model.
 
     Raises:
-        ConfigError: if a student is to learn backward.
+        ConfigError: for a student of a backward teacher.
     """
     if student and config.backward:
         raise ConfigError(
-            "a student learns from a teacher that translates as it will; leave out backward, or "
-            "student"
+            "a student requires a teacher of its own direction; set either student or backward"
         )
-    composed = leave_out(values, config)
+    composed = remove_corpus(values, config)
     if student:
         overlay_group(composed, "model", STUDENT)
     composed["download"]["corpora"][config.corpus] = describe_made_corpus(
@@ -109,9 +108,9 @@ def describe_made_corpus(
     tag: str = "",
     filters: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the settings of a corpus of training text in two files.
+    """Return the settings of a training corpus of two files.
 
-    ``stem`` is their path, without the side that each ends in.
+    ``stem`` is their common path, without the suffixes for the sides.
     """
     return {
         "kind": "files",
@@ -125,14 +124,14 @@ def describe_made_corpus(
 
 
 def read_temperature(values: Mapping[str, Any]) -> float:
-    """Return the temperature of the mixture in the content of a params.yaml."""
+    """Return the temperature of the mixture from the content of params.yaml."""
     return float(values["train"].get("mixture", {}).get("temperature", 1.0))
 
 
 def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPORTS) -> float:
-    """Return how many training pairs were downloaded, those of each corpus times its weight.
+    """Return the sum of weight times number of training pairs over the downloaded corpora.
 
-    At a temperature T each of these numbers is its T-th root, as in a mixture.
+    At temperature T, the T-th roots of these products are summed, as in a mixture.
     """
     corpora = DownloadReport.read(reports / "download.json").corpora.values()
     sizes = (corpus.weight * corpus.pairs["train"] for corpus in corpora)
@@ -140,8 +139,8 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
 
 
 def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
-    """Return the weight with which pairs are a share of what is read.
+    """Return the sampling weight with which ``pairs`` are a ``share`` of the pairs that are read.
 
-    ``others`` is the result of ``count_weighted_pairs`` at that temperature.
+    ``others`` is the result of ``count_weighted_pairs`` at the same temperature.
     """
     return min((share / (1 - share) * others) ** temperature / pairs, MAX_WEIGHT)

@@ -1,4 +1,4 @@
-"""Translate text in chunks by a teacher model, and keep sound pairs for training.
+"""Translate text in chunks by a teacher model, and write usable pairs for training.
 
 The translations of a chunk are in a file that is named by a digest of teacher, search and lines. So
 a stopped run continues, and only new text is translated.
@@ -28,23 +28,23 @@ from stages.reporting.pages import render_pipe_table
 from stages.synthesis.composition import SynthesisConfig
 
 CHUNK_LINES = 1000
-"""Lines of a chunk, after which the translations are on the disk."""
+"""Lines per chunk; translations are saved after each chunk."""
 
 MIN_KEPT = 10
-"""Pairs below which there is nothing to learn from."""
+"""Minimum number of usable pairs."""
 
 
 Translate = Callable[[Sequence[str]], list[tuple[str, str]]]
-"""Returns the translation of each line, and its first flaw, such as ``looping`` or ``literals``."""
+"""Returns the translation of each line with its first flaw, such as ``looping``; "" if usable."""
 
 
 def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Translate]:
-    """Return the identity of the teacher with its search, and its translations of lines.
+    """Return an identity of the teacher with its search, and a function that translates lines.
 
-    ``languages`` are those of the model that will learn.
+    ``languages`` are those of the model to train.
 
     Raises:
-        BundleError: if the export is not sound.
+        BundleError: if the export is damaged.
         ConfigError: if there is no export, or it translates other languages.
     """
     if config.backward:
@@ -53,11 +53,11 @@ def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Tr
     if not folder.is_dir():
         raise ConfigError(f"teacher {folder} is missing; name the folder of an exported model")
     translator = Translator.load(folder)
-    known = translator.languages
-    if known is not None and known != languages:
+    teacher_languages = translator.languages
+    if teacher_languages is not None and teacher_languages != languages:
         raise ConfigError(
-            f"{folder} translates {known.source} to {known.target}, but the teacher has to "
-            f"translate {languages.source} to {languages.target}; name another one"
+            f"{folder} translates {teacher_languages.source} to {teacher_languages.target}, but "
+            f"the teacher must translate {languages.source} to {languages.target}; name another"
         )
 
     def translate(lines: Sequence[str]) -> list[tuple[str, str]]:
@@ -69,22 +69,24 @@ def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Tr
 
 
 def find_flaw(best: Translation) -> str:
-    """Return the first problem of a translation; empty if it is sound."""
+    """Return the first problem of a translation; empty if it is usable."""
     for breach in best.breaches:
         return breach.problem if is_flaw(breach) else "literals"
     return ""
 
 
 class WrittenSynthesis(Config):
-    """The corpus on the disk, and what was left out of it."""
+    """The synthetic corpus on disk, and the counts of unusable translations."""
 
     teacher: str
-    """Digest of the model and settings of its search."""
+    """Digest of the model, and beam size."""
     backward: bool
     lines: int
+    """Number of translated lines."""
     kept: int
+    """Number of usable pairs."""
     dropped: dict[str, int]
-    """Translations that are not learnt, by reason."""
+    """Number of unusable translations, by reason."""
 
 
 def synthesize(
@@ -95,13 +97,13 @@ def synthesize(
     monolingual: Path = paths.MONOLINGUAL,
     say: Callable[[int, int], object] = lambda *_: None,
 ) -> WrittenSynthesis:
-    """Let a teacher translate text, and write the sound pairs as files of a corpus.
+    """Translate text by a teacher, write the usable pairs, and return the counts.
 
-    ``say`` takes the number of translated lines, and of all lines.
+    ``say`` receives the number of translated lines, and of all lines.
 
     Raises:
-        ConfigError: if there is no such teacher, or it translates other languages.
-        CorpusError: if there is no text, or hardly any translation is sound.
+        ConfigError: if the teacher is missing, or translates other languages.
+        CorpusError: if there is no text, or fewer than ``MIN_KEPT`` translations are usable.
     """
     texts = config.text or list_texts(config, languages, corpus, monolingual)
     total = sum(1 for _ in read_texts(texts))
@@ -137,8 +139,8 @@ def synthesize(
         if result.kept < MIN_KEPT:
             reasons = ", ".join(f"{count} {reason}" for reason, count in result.dropped.items())
             raise CorpusError(
-                f"of {result.lines} translations {result.kept} are usable as training pairs "
-                f"({reasons or 'there are no more'}); take another teacher, or other text"
+                f"only {result.kept} of {result.lines} translations are usable as training pairs "
+                f"({reasons or 'there are no more'}); use another teacher, or other text"
             )
         files.write_json(part / "synthesis.json", result.model_dump(mode="json"))
     return result
@@ -147,7 +149,7 @@ def synthesize(
 def translate_chunk(
     config: SynthesisConfig, identity: str, translate: Translate, lines: list[str]
 ) -> list[tuple[str, str]]:
-    """Return the translations of a chunk and their flaws, from the disk if they are there."""
+    """Return the translations of a chunk with their flaws; read them from disk if they exist."""
     name = hashlib.sha256(json.dumps([identity, *lines]).encode()).hexdigest()[:32]
     path = config.folder / "chunks" / f"{name}.jsonl"
     if not path.exists():
@@ -160,8 +162,8 @@ def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
     """Check that the teacher and the named texts exist.
 
     Raises:
-        ConfigError: if there is no such teacher, or it translates other languages.
-        BundleError: if the teacher's export is not sound.
+        ConfigError: if the teacher is missing, or translates other languages.
+        BundleError: if the teacher's export is damaged.
         CorpusError: if a text is missing.
     """
     read_texts(config.text)
@@ -171,30 +173,31 @@ def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
 def list_texts(
     config: SynthesisConfig, languages: Languages, corpus: Path, monolingual: Path
 ) -> list[Path]:
-    """Return the files that are translated where none are named.
+    """Return the default files to translate.
 
     Raises:
-        CorpusError: if there are none.
+        CorpusError: if they do not exist.
     """
-    alone = monolingual / f"{languages.target if config.backward else languages.source}.txt"
-    texts = [alone] if config.backward else [corpus / "train.source", alone]
-    if there := [path for path in texts if path.exists()]:
-        return there
+    code = languages.target if config.backward else languages.source
+    monolingual_text = monolingual / f"{code}.txt"
+    texts = [monolingual_text] if config.backward else [corpus / "train.source", monolingual_text]
+    if existing := [path for path in texts if path.exists()]:
+        return existing
     raise CorpusError(
-        f"{alone} is not there: name files of {alone.stem} to translate, or give "
-        f"download.corpora one with role: monolingual and language: {alone.stem}"
+        f"{monolingual_text} is missing; name files in {code} to translate, or add a corpus with "
+        f"role: monolingual and language: {code} to download.corpora"
     )
 
 
 def read_texts(texts: Sequence[Path]) -> Iterator[str]:
-    """Yield the lines of files that are not blank; a line that is too long for text is left out.
+    """Return the lines of files, without blank and overlong lines.
 
     Raises:
-        CorpusError: if a file is missing, holds pairs or is damaged, or a line is not UTF-8.
+        CorpusError: if a file is missing, has pairs or is damaged, or a line is not UTF-8.
     """
     for path in texts:
         if not path.is_file():
-            raise CorpusError(f"{path} is missing; text must name files with a sentence a line")
+            raise CorpusError(f"{path} is missing; text must name files with one sentence per line")
         if holds_both_sides(path):
             raise CorpusError(f"{path} {PAIRS_NO_LINES}")
     return (
@@ -211,7 +214,7 @@ def _decode(raw: bytes | None, path: Path, number: int) -> str:
 
 
 def render_synthesis(written: WrittenSynthesis) -> str:
-    """Return what was kept and what was not, as Markdown."""
+    """Return a table of the usable and unusable translations, as Markdown."""
     direction = " backward" if written.backward else ""
     rows = [["kept", f"{written.kept:,}"]]
     rows += [[reason, f"{count:,}"] for reason, count in written.dropped.items()]

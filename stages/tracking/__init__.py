@@ -1,1 +1,1 @@
-"""Journals of runs, and MLflow kept up to date with them."""
+"""Journals of runs, and their transfer to MLflow."""

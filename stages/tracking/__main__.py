@@ -27,16 +27,16 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
 @app.command()
 def ui(
-    port: Annotated[int, typer.Option(help="On this machine alone.")] = 5000,
+    port: Annotated[int, typer.Option(help="Port, reachable only from this machine.")] = 5000,
 ) -> None:
-    """Show all runs in a browser, unless the server that they go to does."""
+    """Show all runs in a browser; if they are on a server, print its address."""
     uri = tracking_uri()
     if not uri.startswith("sqlite:"):
-        typer.echo(f"runs go to a server, which shows them at {redact_url(uri)}")
+        typer.echo(f"the runs are on a server: {redact_url(uri)}")
         return
     check_port(port)
     folder, password = paths.RUNS.resolve() / f"login-{port}", secrets.token_urlsafe(12)
-    shutil.rmtree(folder, ignore_errors=True)  # with the password of the last time
+    shutil.rmtree(folder, ignore_errors=True)  # has the previous password
     folder.mkdir(mode=0o700, parents=True)
     typer.echo(f"runs of {uri.removeprefix('sqlite:///')} are at http://127.0.0.1:{port}")
     typer.echo(f"user {USER}, password {password}")
@@ -50,17 +50,17 @@ def ui(
 @app.command()
 def sync(
     fingerprints: Annotated[
-        list[str] | None, typer.Argument(help="Runs to bring up to date; all by default.")
+        list[str] | None, typer.Argument(help="Fingerprints of runs; by default, all runs.")
     ] = None,
 ) -> None:
-    """Send missing entries of journals to MLflow; sending again does no harm."""
+    """Send missing entries of journals to MLflow; repeating this is safe."""
     for fingerprint in fingerprints or sorted(
         path.parent.name for path in paths.RUNS.glob("*/journal.jsonl")
     ):
         journal = Journal(fingerprint)
         if not journal.path.exists():
-            raise NmtError(f"there is no {journal.path}; make sync sends all that are there")
-        typer.echo(f"{journal.path}: {send(journal)} points were missing in MLflow")
+            raise NmtError(f"{journal.path} is missing; make sync sends all journals")
+        typer.echo(f"{journal.path}: sent {send(journal)} missing points to MLflow")
 
 
 if __name__ == "__main__":

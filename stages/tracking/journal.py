@@ -15,28 +15,28 @@ from stages import paths
 
 Entry = dict[str, Any]
 
-OF_TRAINING = ("train/", "validation/")
-"""Prefixes of metrics that are measured by steps of a training."""
+TRAINING_METRICS = ("train/", "validation/")
+"""Prefixes of the metrics that a training records by step."""
 
 PARENT = "nmt.parent"
-"""The tag with the fingerprint of the run below which MLflow shows another."""
+"""The tag with the fingerprint of a run's parent in MLflow."""
 
 BUNDLE_DIGEST = "bundle_sha256"
 """The tag with the digest of a registered version's exported model."""
 
 
 DESCRIPTION_CHARACTERS = 5000
-"""MLflow's databases take no longer description of a model or a version."""
+"""Maximum number of characters of a description in MLflow's databases."""
 
 
 def unpack_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags of a version; earlier ones may have some of theirs as JSON in one tag."""
+    """Return the tags of a version; in earlier versions, some are JSON in the tag ``record``."""
     shown = {name: value for name, value in tags.items() if name != "record"}
     return json.loads(tags.get("record", "{}")) | shown
 
 
 class Journal:
-    """The journal of one run, one JSON object a line."""
+    """The journal of one run, with one JSON object per line."""
 
     def __init__(self, fingerprint: str) -> None:
         self.fingerprint = fingerprint
@@ -44,7 +44,10 @@ class Journal:
         self.path = self.folder / "journal.jsonl"
 
     def append(self, kind: str, **content: Any) -> None:
-        """Add an entry with the time, now if none; a crash may cut it short, but none before it."""
+        """Append an entry; without ``milliseconds``, it gets the current time.
+
+        A crash can damage this entry, but no earlier one.
+        """
         entry = {"kind": kind, **content}
         entry.setdefault("milliseconds", time.time_ns() // 1_000_000)
         line = json.dumps(entry, default=str).encode() + b"\n"
@@ -54,10 +57,10 @@ class Journal:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 torn = file.read(1) != b"\n"
-            file.write(b"\n" * torn + line)  # at once, or others' entries would come between
+            file.write(b"\n" * torn + line)  # in one call, so that processes do not mix entries
 
     def keep(self, path: Path) -> str:
-        """Copy a file or a folder as it is now; return where it lies, relative to ``folder``."""
+        """Copy a file or folder; return the path of the copy, relative to ``folder``."""
         kept_path = Path("artifacts") / _digest(path)[:16]
         if not (self.folder / kept_path).exists():
             with files.whole_folder(self.folder / kept_path) as part:
@@ -66,14 +69,14 @@ class Journal:
         return (kept_path / path.name).as_posix()
 
     def read(self, offset: int = 0) -> tuple[list[Entry], int]:
-        """Return the entries from a byte on, and the byte where the next will begin."""
+        """Return the entries from a byte offset on, and the offset of the next entry."""
         with self.path.open("rb") as file:
             file.seek(offset)
             whole, newline, _ = file.read().rpartition(b"\n")
         return list(_parsed(whole.split(b"\n"))), offset + len(whole) + len(newline)
 
     def points(self, metric: str) -> list[tuple[int, float]]:
-        """Return the steps and numbers said under a name, in the order they were said."""
+        """Return step and value of each point of a metric, in the order of recording."""
         entries, _ = self.read() if self.path.exists() else ([], 0)
         return [
             (entry["step"], entry["values"][metric])
@@ -85,17 +88,17 @@ class Journal:
         """Copy another run's metrics of training steps, up to a step."""
         entries, _ = other.read() if other.path.exists() else ([], 0)
         for entry in entries:
-            of_training = [name.startswith(OF_TRAINING) for name in entry.get("values", [])]
-            if entry["kind"] == "metrics" and all(of_training) and entry["step"] <= until:
+            are_training = [name.startswith(TRAINING_METRICS) for name in entry.get("values", [])]
+            if entry["kind"] == "metrics" and all(are_training) and entry["step"] <= until:
                 self.append(**entry)
 
     def last(self, metric: str) -> float | None:
-        """Return the last number said under a name."""
-        said = self.points(metric)
-        return said[-1][1] if said else None
+        """Return the last value of a metric; None without one."""
+        points = self.points(metric)
+        return points[-1][1] if points else None
 
     def held(self) -> AbstractContextManager[None]:
-        """Hold the lock of sending the journal."""
+        """Return the lock for sending the journal."""
         return files.locked(self.path)
 
 
@@ -108,7 +111,7 @@ def _parsed(lines: list[bytes]) -> Iterator[Entry]:
 
 
 def _digest(path: Path) -> str:
-    """Return a digest of a file, or of all files below a folder, with their names."""
+    """Return the SHA-256 of a file, or of the names and files below a folder."""
     inside = sorted(file for file in (path, *path.rglob("*")) if file.is_file())
     listing = [f"{file.relative_to(path.parent)} {files.sha256(file)}" for file in inside]
     return hashlib.sha256("\n".join(listing).encode()).hexdigest()

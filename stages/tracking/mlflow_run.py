@@ -1,7 +1,7 @@
-"""A run in MLflow, brought up to date with the entries of its journal.
+"""A run in MLflow, updated from the entries of its journal.
 
-It imports mlflow, which takes more than a second, so ``stages.tracking.tracker`` imports this file
-late, in its thread.
+Importing mlflow takes more than a second, so ``stages.tracking.tracker`` imports this module late,
+in its thread.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from stages.tracking.journal import (
 )
 
 FINGERPRINT = "nmt.fingerprint"
-"""The tag that identifies a run."""
+"""The tag with the fingerprint that identifies a run."""
 
 SQLITE = "sqlite:///"
 
@@ -50,7 +50,7 @@ for _name, _level in {
     logging.getLogger(_name).setLevel(_level)
 
 SENT = "mlflow.nmt.sent."
-"""Prefix of hidden tags that list the files of a run that MLflow has."""
+"""Prefix of hidden tags with the digests of files that MLflow has."""
 
 METRICS_A_REQUEST = 1000
 PARAMS_A_REQUEST = 100
@@ -61,7 +61,7 @@ PYPROJECT = Path(nmt_core.__file__).parents[1] / "pyproject.toml"
 
 
 class MlflowRun:
-    """A run in MLflow, with the entries that MLflow has already."""
+    """A run in MLflow, and the entries that MLflow already has."""
 
     def __init__(self, journal: Journal, entries: list[Entry], *, uri: str) -> None:
         warnings.filterwarnings("ignore", module="mlflow", category=UserWarning)
@@ -111,10 +111,9 @@ class MlflowRun:
         return list(self._client.search_runs([self._experiment], f"tags.`{tag}` = '{value}'"))
 
     def _send_tags(self, entries: list[Entry]) -> None:
-        """Send tags, and nest runs below their parents, of which either may come first.
+        """Send tags, and nest runs below their parents, in whichever order they are sent.
 
-        Each stage that opens the run adds its tags, so that all of them together describe the run;
-        of one name, the last value counts.
+        Each stage that opens the run adds tags; for equal names, the last value counts.
         """
         opened = _of("run", entries)
         if not opened:
@@ -122,15 +121,15 @@ class MlflowRun:
         tags = {name: value for entry in opened for name, value in entry["tags"].items()}
         for name, value in tags.items():
             self._tag(name, value)
-        if above := tags.get(PARENT):
-            for parent in self._find_runs(FINGERPRINT, above):
+        if parent_fingerprint := tags.get(PARENT):
+            for parent in self._find_runs(FINGERPRINT, parent_fingerprint):
                 self._tag(MLFLOW_PARENT_RUN_ID, parent.info.run_id)
         for child in self._find_runs(PARENT, self._journal.fingerprint):
             if child.data.tags.get(MLFLOW_PARENT_RUN_ID) != self._id:
                 self._client.set_tag(child.info.run_id, MLFLOW_PARENT_RUN_ID, self._id)
 
     def _send_params(self, entries: list[Entry]) -> None:
-        """Send the first value of settings: MLflow's parameters cannot change."""
+        """Send the first value of each setting, because MLflow's parameters cannot change."""
         fresh: dict[str, str] = {}
         for entry in _of("params", entries):
             for name, value in entry["values"].items():
@@ -142,9 +141,10 @@ class MlflowRun:
         self._params |= fresh
 
     def _send_metrics(self, entries: list[Entry]) -> int:
-        """Send points, except those that a resumed run has measured again with the same value.
+        """Send new points; return their number.
 
-        A value that returns after another one is sent again, because MLflow shows the last.
+        Points that a resumed run repeats with the same value are not new. A value that returns
+        after another value is sent again, because MLflow shows the last.
         """
         points = [
             Metric(name, value, entry["milliseconds"], entry["step"])
@@ -157,7 +157,7 @@ class MlflowRun:
         return len(points)
 
     def _is_fresh(self, name: str, step: int, value: str, milliseconds: int) -> bool:
-        """Tell whether MLflow lacks a point of the journal, which is read in order; note it."""
+        """Tell whether MLflow lacks a point, and remember it; points come in journal order."""
         point, before = (name, step, value), self._last.get((name, step))
         is_known = point in self._points
         if before is not None:
@@ -169,10 +169,10 @@ class MlflowRun:
 
     def _send_files(self, entries: list[Entry]) -> None:
         """Send the last file, folder or text of each name, unless MLflow has it."""
-        wanted = [entry for entry in entries if entry["kind"] in ("artifact", "text")]
-        for entry in {entry["name"]: entry for entry in wanted}.values():
-            said = {name: value for name, value in entry.items() if name != "milliseconds"}
-            digest = hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        file_entries = [entry for entry in entries if entry["kind"] in ("artifact", "text")]
+        for entry in {entry["name"]: entry for entry in file_entries}.values():
+            content = {name: value for name, value in entry.items() if name != "milliseconds"}
+            digest = hashlib.sha256(json.dumps(content).encode()).hexdigest()
             if self._tags.get(SENT + entry["name"]) == digest:
                 continue
             if entry["kind"] == "text":
@@ -191,7 +191,7 @@ class MlflowRun:
             )
 
     def _send_model(self, folder: Path, name: str, tags: dict[str, str]) -> None:
-        """Register an exported model unless MLflow has it, or the folder holds another one now."""
+        """Register an exported model unless MLflow has it, or the folder has changed since."""
         sealed = tags.get(BUNDLE_DIGEST)
         if not (folder / seal.MANIFEST).exists() or sealed != seal.digest_bundle(folder):
             return
@@ -215,14 +215,14 @@ class MlflowRun:
         self._status = "FINISHED"  # as start_run leaves it
 
     def _send_status(self, entries: list[Entry]) -> None:
-        turns = [entry for entry in entries if entry["kind"] in ("run", "end")]
-        status = turns[-1].get("status", "RUNNING") if turns else self._status
+        status_entries = [entry for entry in entries if entry["kind"] in ("run", "end")]
+        status = status_entries[-1].get("status", "RUNNING") if status_entries else self._status
         if status == self._status:
             return
         if status == "RUNNING":
             self._client.update_run(self._id, status)
         else:
-            self._client.set_terminated(self._id, status, turns[-1]["milliseconds"])
+            self._client.set_terminated(self._id, status, status_entries[-1]["milliseconds"])
         self._status = status
 
     def _tag(self, name: str, value: str) -> None:
@@ -236,7 +236,7 @@ def _of(kind: str, entries: list[Entry]) -> list[Entry]:
 
 
 def _pack_library(folder: Path) -> Path:
-    """Write the library into one file: MLflow would send each of its own to the file store."""
+    """Return a zip file of the library, because MLflow would upload each of its files."""
     library = Path(nmt_core.__file__).parent
     packed = folder / f"{library.name}.zip"
     with ZipFile(packed, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
@@ -253,9 +253,9 @@ def _read_card(folder: Path) -> str:
 
 
 def list_requirements(folder: Path) -> list[str]:
-    """Return the packages that an exported model needs, in our versions without build tags.
+    """Return the requirements of an exported model, pinned to the installed versions.
 
-    The project's extras name them: PyTorch is needed where no faster engine is sealed.
+    The project's extras list them. PyTorch is required only if the export has no other engine.
     """
     project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
     programs = (find_program(engine).package for engine in list_engines(folder) or ["torch"])
@@ -270,10 +270,10 @@ def list_requirements(folder: Path) -> list[str]:
 
 
 def open_client(uri: str) -> MlflowClient:
-    """Return a client of MLflow; if its database is a file, it is complete.
+    """Return a client of MLflow; create a missing database file with all tables first.
 
-    MLflow takes seconds to make its tables, and a stage does not wait for that at its end: tables
-    that are left incomplete would break all later runs.
+    Creating tables takes seconds, and a stage does not wait for them at its end. Incomplete tables
+    would break all later runs.
     """
     if uri.startswith(SQLITE):
         path = Path(uri.removeprefix(SQLITE))
@@ -285,9 +285,9 @@ def open_client(uri: str) -> MlflowClient:
 
 
 def open_experiment(client: MlflowClient, name: str) -> str:
-    """Return the number of an experiment, made if need be.
+    """Return the id of an experiment; create it if it is missing.
 
-    The SQLite database of this checkout keeps its files beside itself.
+    With a SQLite database, artifacts are stored in this checkout.
     """
     experiment = client.get_experiment_by_name(name)
     if experiment is not None:
@@ -299,4 +299,4 @@ def open_experiment(client: MlflowClient, name: str) -> str:
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
-    return open_experiment(client, name)  # another run has made it at the same moment
+    return open_experiment(client, name)  # another run created it first

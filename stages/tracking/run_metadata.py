@@ -1,4 +1,4 @@
-"""Runs of trainings and evaluations in MLflow: their names, settings, datasets and scores."""
+"""Metadata of trainings and evaluations in MLflow: names, settings, digests and scores."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -21,13 +21,13 @@ from stages.tracking.journal import PARENT, Journal
 from stages.tracking.tracker import MlflowTracker, open_tracker
 
 DVC_EXPERIMENT = "DVC_EXP_NAME"
-"""Environment variable that ``dvc exp run`` sets: the name of the experiment."""
+"""Environment variable with the name of the experiment, which ``dvc exp run`` sets."""
 
 COMPARISON_VARIABLE = "NMT_COMPARISON"
-"""Environment variable of a comparison's experiments: its fingerprint."""
+"""Environment variable with the fingerprint of the comparison, for its experiments."""
 
 UP_TO_TRAINING = tuple(takewhile(lambda name: name != "evaluate", SECTIONS))
-"""Sections of params.yaml that decide a trained model."""
+"""Sections of params.yaml that affect a trained model."""
 
 
 def describe_run(params: TrainParams) -> dict[str, str]:
@@ -35,7 +35,7 @@ def describe_run(params: TrainParams) -> dict[str, str]:
     languages = load(DownloadParams, "download").languages
     pair = f"{languages.source}-{languages.target}"
     corpus = files.read_json(paths.CORPUS / "corpus.json")
-    what = [
+    facts = [
         f"{pair} {params.model.architecture}",
         f"{corpus['pairs']['train']:,} pairs",
         *(f"{n:,} {unit}" for unit, n in params.budget.model_dump(exclude_none=True).items()),
@@ -46,7 +46,7 @@ def describe_run(params: TrainParams) -> dict[str, str]:
     return {
         "languages": pair,
         "text_sha256": hash_json(corpus["sha256"]),
-        "mlflow.runName": os.environ.get(DVC_EXPERIMENT) or ", ".join(filter(None, what)),
+        "mlflow.runName": os.environ.get(DVC_EXPERIMENT) or ", ".join(filter(None, facts)),
         **({PARENT: comparison} if comparison else {}),
         "mlflow.source.name": "stages.train",
         "mlflow.source.type": "LOCAL",
@@ -54,13 +54,13 @@ def describe_run(params: TrainParams) -> dict[str, str]:
 
 
 def read_public_settings(*sections: str) -> dict[str, object]:
-    """Return sections of params.yaml under dotted names, without secrets in addresses."""
+    """Return sections of params.yaml by dotted name, without secrets in URLs."""
     document = _public(read_settings())
     return dict(_flat({section: document[section] for section in sections}))
 
 
 def read_public_params() -> str:
-    """Return params.yaml without comments and without secrets in addresses."""
+    """Return all settings as YAML, without secrets in URLs."""
     document = _public(read_settings())
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
 
@@ -89,7 +89,7 @@ EVALUATION_SECTIONS = ("evaluate", "export")
 
 
 def name_evaluation(training: str, settings: Mapping[str, Any]) -> str:
-    """Return the fingerprint of an evaluation by that of the training and all settings."""
+    """Return the fingerprint of an evaluation, from its training's fingerprint and all settings."""
     return f"{training}-{hash_json([settings[name] for name in EVALUATION_SECTIONS])[:8]}"
 
 
@@ -100,7 +100,7 @@ def is_experiment() -> bool:
 
 @contextmanager
 def open_evaluation(training: str) -> Iterator[MlflowTracker]:
-    """Open the run of the current evaluation, or continue it; ``training`` is the fingerprint."""
+    """Open or continue the run of the current evaluation; ``training`` is a fingerprint."""
     fingerprint = name_evaluation(training, read_settings())
     name = os.environ.get(DVC_EXPERIMENT, f"evaluation {fingerprint[-8:]}")
     tags = {"mlflow.runName": name, PARENT: training}
@@ -111,7 +111,7 @@ def open_evaluation(training: str) -> Iterator[MlflowTracker]:
 
 @contextmanager
 def open_training(training: str) -> Iterator[MlflowTracker]:
-    """Open the run of a training again."""
+    """Open the run of a training again; ``training`` is a fingerprint."""
     if not Journal(training).path.exists():
         restore_journal(training)
     with open_tracker(training, experiment=paths.EXPERIMENT) as tracker:
@@ -119,15 +119,15 @@ def open_training(training: str) -> Iterator[MlflowTracker]:
 
 
 def record_inputs(tracker: MlflowTracker) -> None:
-    """Record the settings of a training."""
+    """Record the settings that affect a training."""
     tracker.params(read_public_settings(*UP_TO_TRAINING))
     tracker.text("params.yaml", read_public_params())
 
 
 def restore_journal(training: str) -> None:
-    """Write the journal of a pulled training from the record of its model.
+    """Write the journal of a pulled training from its ``training.json``.
 
-    MLflow has no point twice: those of the machine that trained have the same values.
+    MLflow gets no point twice, because the values equal those that the training machine sent.
     """
     record = files.read_json(paths.TRAINED / "training.json")
     tags = describe_run(load(TrainParams, "train"))
@@ -141,9 +141,9 @@ def restore_journal(training: str) -> None:
 
 
 def show_scores(training: str, scores: Mapping[str, float]) -> None:
-    """Show scores of an evaluation in the run of its training, too.
+    """Record scores of an evaluation in the run of its training, too.
 
-    Those of an experiment are shown if the training has no others.
+    Scores of an experiment are recorded only if the training has no scores yet.
     """
     with open_training(training) as tracker:
         if not is_experiment() or all(Journal(training).last(name) is None for name in scores):
@@ -151,7 +151,7 @@ def show_scores(training: str, scores: Mapping[str, float]) -> None:
 
 
 def list_numbers(evaluation: Evaluation) -> dict[str, float]:
-    """Return the numbers of an evaluation under the names by which MLflow shows them."""
+    """Return the numbers of an evaluation by their names in MLflow."""
     values = evaluation.dump()
     numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
     model = evaluation.confidence.model

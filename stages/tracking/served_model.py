@@ -1,4 +1,4 @@
-"""The exported model as MLflow serves it; MLflow runs this file, and nothing imports it."""
+"""The exported model as an MLflow model; MLflow runs this file, and nothing imports it."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ from nmt_core.translation.translator import Translator
 
 
 class TranslationModel(PythonModel):
-    """Translates lines with an exported model."""
+    """Translates lines by an exported model."""
 
     def load_context(self, context: PythonModelContext) -> None:
         """Load the exported model that was logged with this file."""
@@ -26,10 +26,10 @@ class TranslationModel(PythonModel):
     def predict(  # type: ignore[override]  # MLflow accepts a method without a context
         self, model_input: list[str], params: dict[str, Any] | None = None
     ) -> list[str]:
-        """Translate lines; ``params["beam_size"]`` is the beam size, 0 the exported one.
+        """Return the translations of lines; ``params["beam_size"]`` 0 is the exported beam size.
 
         Raises:
-            MlflowException: if the translator refuses the request.
+            MlflowException: if the translator rejects the request.
         """
         beam_size = (params or {}).get("beam_size") or None
         try:

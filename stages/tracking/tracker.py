@@ -1,6 +1,6 @@
-"""Track a run in MLflow, without ever making the run wait or fail for it.
+"""Track a run in MLflow; the run neither waits for MLflow nor fails because of it.
 
-Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``, one entry a line::
+Entries are first appended to a journal, ``runs/<fingerprint>/journal.jsonl``, one per line::
 
     {"kind": "run", "experiment": "nmt", "tags": {"languages": "de-en"}, "milliseconds": ...}
     {"kind": "params", "values": {"train.model.width": 512}, "milliseconds": ...}
@@ -10,15 +10,15 @@ Everything is first appended to a journal, ``runs/<fingerprint>/journal.jsonl``,
     {"kind": "model", "path": "models/export", "name": "nmt-de-en", "tags": {...}, ...}
     {"kind": "end", "status": "FINISHED", "milliseconds": ...}
 
-A thread reads the journal from the first line, brings MLflow up to date, and sends new entries once
-a second. After an error it warns once, and begins again from the first line when MLflow is back.
-``make sync`` sends what no run has sent.
+A thread reads the journal from the first line, sends what MLflow lacks, and then sends new entries
+once a second. After an error it warns once, and starts from the first line when MLflow answers
+again. ``make sync`` sends entries that no run has sent.
 
-Every point reaches MLflow once: a run is found by its fingerprint, so a resumed training and later
-stages continue it; a sender holds the journal's lock; and a point sent again has the time of the
-journal, so MLflow has it already.
+MLflow stores every point once: runs are found by fingerprint, so a resumed training and later
+stages continue the same run; the sender holds the journal's lock; and a repeated point has the same
+time, so that MLflow recognizes it.
 
-This file imports no mlflow, which takes more than a second: the thread does, in ``mlflow_run``.
+Importing mlflow takes more than a second, so only the thread does, in ``mlflow_run``.
 """
 
 import logging
@@ -46,10 +46,10 @@ CLOSE_SECONDS = 10.0
 """Seconds that a stage waits at its end for MLflow to catch up."""
 
 MODEL_SECONDS = 600.0
-"""The same when a model is on its way, which may be gigabytes."""
+"""Seconds that a stage waits at its end for the upload of a model."""
 
 SEND_SECONDS = 1.0
-"""Between two requests, so that a fast training does not share its processor with many."""
+"""Seconds between two requests, so that they do not slow down a training."""
 
 MAX_RETRY_SECONDS = 60.0
 """Longest pause between two attempts; every error doubles it."""
@@ -63,11 +63,11 @@ ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-"""Unless the user has set them; MLflow's own defaults wait four minutes for a dead server."""
+"""Default environment variables; MLflow's own defaults wait four minutes for a dead server."""
 
 
 class MlflowTracker(Tracker):
-    """Remembers in a journal, and forwards to MLflow."""
+    """Records a run in a journal, which is sent to MLflow."""
 
     def __init__(self, journal: Journal, follower: "_Follower | None") -> None:
         self._journal = journal
@@ -76,33 +76,33 @@ class MlflowTracker(Tracker):
         self._unwarned = threading.Lock()
 
     def begin(self, experiment: str, tags: Mapping[str, str]) -> None:
-        """Remember that a run has begun, of which experiment it is, and its tags."""
+        """Record the start of a run, its experiment and its tags."""
         self._note("run", experiment=experiment, tags=dict(tags))
 
     def params(self, values: Mapping[str, object]) -> None:
-        """Remember settings, flat, by dotted name."""
+        """Record settings by dotted name."""
         self._note("params", values=dict(values))
 
     def metrics(self, values: Mapping[str, float], *, step: int) -> None:
-        """Remember numbers measured at an optimizer step."""
+        """Record numbers measured at an optimizer step."""
         numbers = {name: float(value) for name, value in values.items()}
         self._note("metrics", values=numbers, step=step)
 
     def artifact(self, path: Path, *, under: str = "") -> None:
-        """Remember a file or a folder, by a copy; a path that does not exist is nothing."""
+        """Record a copy of a file or folder; a missing path is ignored."""
         if path.exists():
-            with self._going_on():
+            with self._ignore_disk_errors():
                 kept_path = self._journal.keep(path)
                 self._journal.append(
                     "artifact", name=(under / Path(path.name)).as_posix(), path=kept_path
                 )
 
     def text(self, name: str, text: str) -> None:
-        """Remember a text as a file of that name."""
+        """Record a text as a file with a name."""
         self._note("text", name=name, text=text)
 
     def model(self, folder: Path, *, name: str, tags: Mapping[str, str]) -> None:
-        """Record an exported model, as a new version of ``name`` unless one holds it.
+        """Record an exported model, as a version of ``name``, unless it is registered already.
 
         ``tags`` describe the version; their ``bundle_sha256`` identifies the export.
         """
@@ -110,23 +110,27 @@ class MlflowTracker(Tracker):
         self._note("model", path=str(folder), name=name, tags=dict(tags))
 
     def close(self, status: str) -> None:
-        """End the run with a status of MLflow's, and wait a little for MLflow to receive it."""
+        """End the run with one of MLflow's statuses, and wait some seconds for the transfer."""
         self._note("end", status=status)
         if self._follower is not None:
             self._follower.finish(self._patience_seconds)
 
     def _note(self, kind: str, **content: Any) -> None:
-        with self._going_on():
+        with self._ignore_disk_errors():
             self._journal.append(kind, **content)
 
     @contextmanager
-    def _going_on(self) -> Iterator[None]:
-        """Warn once if the journal cannot be written, and go on."""
+    def _ignore_disk_errors(self) -> Iterator[None]:
+        """Warn once if the journal cannot be written, and continue."""
         try:
             yield
         except OSError as error:
             if self._unwarned.acquire(blocking=False):
-                LOGGER.warning("%s is not written, the run goes on: %s", self._journal.path, error)
+                LOGGER.warning(
+                    "%s cannot be written, the run continues without it: %s",
+                    self._journal.path,
+                    error,
+                )
 
 
 @contextmanager
@@ -137,10 +141,10 @@ def open_tracker(
     enabled: bool = True,
     tags: Mapping[str, str] | None = None,
 ) -> Iterator[MlflowTracker]:
-    """Open the run of a fingerprint, or continue it.
+    """Open or continue the run of a fingerprint, and yield its tracker.
 
-    The journal is always kept, and MLflow is fed if ``enabled``. Tags come beside the provenance;
-    None leaves both as they are.
+    The journal is always written, and sent to MLflow if ``enabled``. ``tags`` are recorded with the
+    provenance; None records neither.
     """
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
@@ -160,7 +164,7 @@ def open_tracker(
 
 
 class _Follower(threading.Thread):
-    """Keeps MLflow up to date with a journal, through its errors, until ``finish``."""
+    """Sends a journal to MLflow until ``finish``, and retries after errors."""
 
     def __init__(self, journal: Journal) -> None:
         super().__init__(name="mlflow", daemon=True)
@@ -168,17 +172,17 @@ class _Follower(threading.Thread):
         self._uri = tracking_uri()
         self._finished = threading.Event()
         self._lost = threading.Lock()
-        """Held from an error until MLflow is up to date again."""
+        """Locked from an error until MLflow has all entries again."""
 
     def finish(self, patience_seconds: float) -> None:
-        """Wait until the journal is sent, but no longer than a number of seconds."""
+        """Wait until the journal is sent, for at most a number of seconds."""
         self._finished.set()
         self.join(patience_seconds)
         if self.is_alive():
             self._warn(f"no answer for {patience_seconds:.0f} seconds")
 
     def run(self) -> None:
-        """Send new entries until the end; after an error, begin again from the first line."""
+        """Send new entries until the end; after an error, start again from the first line."""
         run: MlflowRun | None = None
         offset, pause, finished = 0, SEND_SECONDS, False
         while not finished:
@@ -199,7 +203,7 @@ class _Follower(threading.Thread):
         if self._lost.locked():
             self._lost.release()
             LOGGER.warning(
-                "MLflow at %s is back, and knows all of %s",
+                "MLflow at %s answers again and has all entries of %s",
                 redact_url(self._uri),
                 self._journal.path,
             )
@@ -207,8 +211,8 @@ class _Follower(threading.Thread):
     def _warn(self, reason: str) -> None:
         if self._lost.acquire(blocking=False):
             LOGGER.warning(
-                "MLflow at %s is lost (%s); all is in %s, and is sent when it is back, or by: "
-                "make sync",
+                "MLflow at %s does not answer (%s); entries stay in %s until it answers again, or "
+                "until: make sync",
                 redact_url(self._uri),
                 reason,
                 self._journal.path,
@@ -216,7 +220,7 @@ class _Follower(threading.Thread):
 
 
 def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int]:
-    """Return the run, how far the journal was read, and how many points MLflow had not known."""
+    """Send a journal; return the run, the offset of the next entry, and the count of new points."""
     set_defaults()
     from stages.tracking.mlflow_run import MlflowRun  # imports mlflow
 
@@ -227,15 +231,15 @@ def _bring_up_to_date(journal: Journal, uri: str) -> tuple["MlflowRun", int, int
 
 
 def set_defaults() -> None:
-    """Put our defaults of MLflow into the environment, before it is imported."""
+    """Set the variables of ``ENVIRONMENT`` that the user has not set; call it before mlflow."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
 
 
 def tracking_uri() -> str:
-    """Return where MLflow is: at MLFLOW_TRACKING_URI, or in a database file of the project.
+    """Return MLFLOW_TRACKING_URI, or the URI of the project's database file.
 
-    What ``.env`` knows of servers is in the environment after that, passwords included.
+    It loads ``.env``, with addresses and passwords, into the environment first.
     """
     find_servers()
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{paths.MLFLOW.resolve()}"
@@ -247,10 +251,10 @@ def summarize_error(error: Exception) -> str:
 
 
 def send(journal: Journal) -> int:
-    """Bring MLflow up to date with a journal; return how many points were missing.
+    """Send a journal to MLflow; return the number of points that were missing there.
 
     Raises:
-        NmtError: if MLflow cannot be reached, or refuses.
+        NmtError: if MLflow does not answer, or rejects a request.
     """
     uri = tracking_uri()
     try:

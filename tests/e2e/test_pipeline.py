@@ -156,7 +156,7 @@ def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path)
     second = Untracked(copy.folder, copy.shared, log_name="second.txt")
     process = second.start(MAKE_REPRO)
     assert wait_for(lambda: second.log, seconds=60)
-    assert f"another run works in {copy.folder}; this one begins when it has ended\n" == second.log
+    assert f"another run uses {copy.folder}; waiting until it ends\n" == second.log
     os.killpg(first.pid, signal.SIGINT)  # as Ctrl-C in its terminal
 
     assert first.wait() != 0

@@ -62,7 +62,7 @@ def make_vocabulary():
     ],
 )
 def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, maker):
-    said = f"{path} is missing; the {maker} stage makes it: make repro\n"
+    said = f"{path} is missing; the {maker} stage writes it: make repro\n"
 
     assert (1, said) == told(stage)
 
@@ -78,7 +78,7 @@ def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, mak
 def test_what_is_missing_behind_the_vocabulary(checkout, told, stage, path, maker):
     make_vocabulary()
 
-    said = f"{path} is missing; the {maker} stage makes it: make repro\n"
+    said = f"{path} is missing; the {maker} stage writes it: make repro\n"
     assert (1, said) == told(stage)
 
 
@@ -90,7 +90,7 @@ def test_no_stage_believes_another_vocabulary(checkout, told, stage):
         file.write("c\n")
 
     said = "data/vocabulary/target.txt was altered since it was written"
-    assert (1, f"{said}; the vocabulary stage makes it: make repro\n") == told(stage)
+    assert (1, f"{said}; the vocabulary stage writes it: make repro\n") == told(stage)
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
@@ -101,7 +101,7 @@ def test_no_stage_believes_another_model(checkout, told, stage):
     make(paths.TRAINED, model_safetensors="Weights")
 
     said = "models/trained/model.safetensors was altered since it was written"
-    assert (1, f"{said}; the train stage makes it: make repro\n") == told(stage)
+    assert (1, f"{said}; the train stage writes it: make repro\n") == told(stage)
 
 
 def test_a_file_of_ones_own_is_no_stages(checkout, told, monkeypatch):

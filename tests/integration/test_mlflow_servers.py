@@ -157,8 +157,8 @@ def test_a_server_that_comes_back_is_told_everything_once(project, server, how, 
     assert only_run(client).info.status == "FINISHED"
     lost, back = said(caplog)[::2], said(caplog)[1::2]  # more than one on a busy machine
     assert len(lost) == len(back)
-    assert all("is lost" in line for line in lost)
-    assert all("is back" in line for line in back)
+    assert all("does not answer" in line for line in lost)
+    assert all("answers again" in line for line in back)
     # which is what a server that hangs would cost each time; a busy machine holds up a few
     assert sorted(waited)[-5] < 2
 
@@ -177,8 +177,8 @@ def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_
 
     assert (failed.exit_code, first.exit_code, second.exit_code) == (1, 0, 0)
     assert str(failed.exception).startswith(f"MLflow at {DEAD}")
-    assert first.stdout == "runs/f/journal.jsonl: 10 points were missing in MLflow\n"
-    assert second.stdout == "runs/f/journal.jsonl: 0 points were missing in MLflow\n"
+    assert first.stdout == "runs/f/journal.jsonl: sent 10 missing points to MLflow\n"
+    assert second.stdout == "runs/f/journal.jsonl: sent 0 missing points to MLflow\n"
     assert journaled("train/loss") == points(database, "train/loss")
 
 

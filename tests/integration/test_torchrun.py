@@ -160,7 +160,7 @@ def test_a_lost_process_is_named_once(story, how):
     end = story[0][how]
 
     assert end.code == 1
-    assert end.log.count("rank 1 was ended by SIGKILL; ") == 1
+    assert end.log.count("rank 1: killed by SIGKILL; ") == 1
     assert end.log.rstrip().endswith("the same command continues from the last checkpoint")
     assert "Traceback" not in end.log
     if how == "hung":

@@ -184,7 +184,7 @@ def test_two_runs_of_one_stage_run_it_once(fleet, prepared, undisturbed):
         said = [fleet.said(run) for run in both]
 
     assert 1 == sum("Running stage 'train'" in words for words in said)
-    assert 1 == sum("another run works in" in words for words in said)
+    assert 1 == sum("another run uses" in words for words in said)
     assert undisturbed.lock == training.clone.lock
 
 

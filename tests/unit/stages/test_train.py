@@ -61,20 +61,20 @@ def test_epochs_come_to_updates_that_end_a_training_unless_others_do(steps, most
 
 def test_a_longer_training_goes_on_and_its_curve_begins_with_the_shorter_one(shorter):
     journal = Journal("course-long")
-    [note] = train.find_beginning(params(LONGER, *INVERSE_SQRT), journal)
+    [note] = train.continue_other_budget(params(LONGER, *INVERSE_SQRT), journal)
     store = CheckpointStore(paths.CHECKPOINTS / "course-long")
     said, _ = Journal("course-short").read()
 
-    assert "going on from checkpoints/course-short" in note
+    assert "continuing from checkpoints/course-short" in note
     assert store.newest().progress["step"] == 1200
     assert store.best().tensors["w"] == 1
     assert journal.read()[0] == [said[0], said[1], said[3]]
 
 
 def test_a_training_that_follows_its_budget_says_what_to_do(shorter):
-    [note] = train.find_beginning(params(LONGER), Journal("course-long"))
+    [note] = train.continue_other_budget(params(LONGER), Journal("course-long"))
 
-    assert "begins anew" in note
+    assert "starts from scratch" in note
     assert "checkpoints/course-short" in note
     assert "with a warmup_decay schedule, every update depends on the budget" in note
     assert "an inverse_sqrt or cosine_restarts schedule" in note
@@ -102,24 +102,24 @@ def test_a_training_that_can_go_on_from_nothing_says_why(shorter, limit, step):
         again = CheckpointStore(shorter.folder)
         again.save(Checkpoint({"w": torch.zeros(1)}, progress), step=step)
     budget = ["train.budget.steps=null", f"train.budget.{limit}"]
-    [note] = train.find_beginning(params(*budget, *INVERSE_SQRT), Journal("course-long"))
+    [note] = train.continue_other_budget(params(*budget, *INVERSE_SQRT), Journal("course-long"))
 
-    assert note.startswith("going on" if "seconds" in limit else "training begins anew, though")
+    assert note.startswith("continuing" if "seconds" in limit else "training starts from scratch")
     assert CheckpointStore(paths.CHECKPOINTS / "course-long").is_empty is ("steps" in limit)
 
 
 def test_of_another_course_nothing_is_said_or_taken(shorter):
-    assert not [*train.find_beginning(params(*INVERSE_SQRT), Journal("another-short"))]
+    assert not [*train.continue_other_budget(params(*INVERSE_SQRT), Journal("another-short"))]
     assert not paths.CHECKPOINTS.joinpath("another-short").exists()
 
 
 def test_a_training_with_checkpoints_of_its_own_goes_on_from_these(shorter):
     settings = params("train.budget.steps=900", *INVERSE_SQRT)
-    assert not [*train.find_beginning(settings, Journal("course-short"))]
+    assert not [*train.continue_other_budget(settings, Journal("course-short"))]
 
     own = CheckpointStore(paths.CHECKPOINTS / "course-long")
     own.save(Checkpoint({"w": torch.ones(1)}, {"step": 3}), step=3)
-    assert not [*train.find_beginning(params(LONGER, *INVERSE_SQRT), Journal("course-long"))]
+    assert not [*train.continue_other_budget(params(LONGER, *INVERSE_SQRT), Journal("course-long"))]
     assert own.newest().progress["step"] == 3
 
 
@@ -154,7 +154,7 @@ def test_another_rank_trains_and_tells_and_writes_nothing(asked):
 
 
 def test_a_rank_of_another_training_is_refused(asked):
-    with pytest.raises(NmtError, match=r"^rank 1 finds other settings, code or data than"):
+    with pytest.raises(NmtError, match=r"^rank 1 has other settings, code or data than"):
         train.run_rank(params(), of_rank(1, lambda _: b"another"))
     assert asked == []
 
@@ -173,7 +173,7 @@ def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
     monkeypatch.setattr(train, "run_rank", lambda *given: trained.append(given))
     monkeypatch.setattr(train.launch, "is_rank", lambda: rank)
     monkeypatch.setattr(train.launch, "launch", lambda *given: started.append(given))
-    monkeypatch.setattr(train.launch, "end_as_asked", nullcontext)
+    monkeypatch.setattr(train.launch, "ignore_late_stop", nullcontext)
     train.main()
 
     assert started == [("stages.train", wanted.compute)] * launched

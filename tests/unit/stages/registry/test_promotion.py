@@ -240,9 +240,9 @@ def test_verdict_is_kept_with_the_run(project, monkeypatch):
     artifacts = [one["name"] for one in entries if one["kind"] == "artifact"]
     assert artifacts == ["promotion.json", "promotion.md"]
     for cells in (
-        "| | version 3 | challenger | difference | bootstrap | exchange |",
+        "| | version 3 | challenger | difference | bootstrap | randomization |",
         "| BLEU | 20.00 | 21.50 | +1.50 | p = 0.0123 | p = 0.0200 |",
-        "1,000 sentences; of BLEU, p must not exceed 0.04",
+        "1,000 sentences; p of BLEU must not exceed 0.04",
         "- kept: 96.50, the champion 100.00, on 153 sentences",
         "- in other case: not compared",
     ):

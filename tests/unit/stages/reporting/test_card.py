@@ -85,15 +85,15 @@ def test_card_describes_a_model():
             "0 empty, 0 copied, 1 looping, 0 too long, 0 detached full stop, of 400 sentences",
         ],
         [
-            "numbers, placeholders and the like",
-            "all came through in 49 of the 50 sentences whose references keep them",
+            "numbers, placeholders and other literals",
+            "all preserved in 49 of the 50 sentences whose references preserve them",
         ],
         ["made with", "the packages in <code>sbom.cdx.json</code>"],
         ["commit", "c0ffee, of 2026-11-22"],
         ["fingerprint", "0123456789abcdef"],
     ]
     assert "{" not in page
-    assert [re.findall("<h2>(.*?)</h2>", page)] == [["What it is for", "Confidence", "Data"]]
+    assert [re.findall("<h2>(.*?)</h2>", page)] == [["Intended use", "Confidence", "Data"]]
     assert metadata == {
         "language": ["de", "en"],
         "license": "apache-2.0",
@@ -109,10 +109,10 @@ TAGGED = {
 }
 NEWS = {"language": "de", "licence": "a|b", "lines": 7000, "removed": {}}
 MODEL = {"folder": "models/old", "bundle_sha256": "0a"}
-SEARCHED = "its own training text was not searched for sentences of this test set"
+SEARCHED = "its training text was not searched for sentences of this test set"
 ROWS = [  # changes, the name of a row, its text
-    ({"terms": 1200}, "terms of its glossary", "1,200, translated as"),
-    ({"report": {"corpora": TAGGED}}, "tags", "law, own: say by"),
+    ({"terms": 1200}, "glossary terms", "1,200, in"),
+    ({"report": {"corpora": TAGGED}}, "tags", "law, own; nmt translate --tag"),
     (
         {"report": {"monolingual": {"news": NEWS, "web": NEWS}}},
         "monolingual text",
@@ -130,12 +130,12 @@ ROWS = [  # changes, the name of a row, its text
     ),
     ({"record": {"epochs": 0}}, "training", ", less than an epoch, "),
     ({"record": {"epochs": 1}}, "training", ", 1 epoch, "),
-    ({"literals": {"lines": 0, "kept": 0}}, "numbers, placeholders and the like", "in no sentence"),
+    ({"literals": {"lines": 0, "kept": 0}}, "numbers, placeholders and other literals", "no test"),
     (
         {"report": {"near_duplicates": NEAR}},
         "near duplicates",
-        "1,234 pairs, of which a side differs from one of test or validation in at most 20% of its "
-        "words, were removed from train",
+        "1,234 pairs were removed from train, because a side differs from a test or validation "
+        "sentence in at most 20% of its words",
     ),
 ]
 
@@ -164,7 +164,7 @@ def test_quotes_and_codes_are_escaped():
     """YAML takes the code of Norwegian for false."""
     metadata, _, page = parts(card(FILES, source="no", report={"near_duplicates": NEAR}))
     assert metadata["language"] == ["no", "en"]
-    assert "<code>Das `Haus` | da.</code> beside <code>Dies ``Haus`` da.</code>" in page
+    assert "<code>Das `Haus` | da.</code>, near <code>Dies ``Haus`` da.</code>" in page
 
 
 def test_confidence_has_its_areas_intervals_and_counts():

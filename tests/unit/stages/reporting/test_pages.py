@@ -174,7 +174,7 @@ def test_tables_of_a_run_hold_its_metrics():
         "too long": "0",
         "detached full stop": "0",
     }
-    slices = found["Sentences that have something in common, with 95 % intervals"]
+    slices = found["Groups of similar sentences, with 95 % intervals"]
     assert rows(slices) == [
         ["Sentences", "number", "BLEU", "chrF"],
         ["with a number, date or time", "60", "30.0 (27.0 to 33.0)", "54.0 (52.0 to 56.0)"],
@@ -307,7 +307,7 @@ def test_a_corpus_has_its_facts_and_tables():
         ["duplicate", *PAIRS[2]],
         ["length ratio", "Ja.", f"Yes {SHOWN}"],
     ]
-    assert rows(found["Files it came from"])[1] == [f"https://own.example/{SHOWN}", "12", "0a"]
+    assert rows(found["Source files"])[1] == [f"https://own.example/{SHOWN}", "12", "0a"]
     assert [node.text() for node in section.css("li")] == [SHOWN]
 
 
@@ -337,10 +337,10 @@ WEB = NEWS | {"removed": {}}
     [
         (
             {"repaired": {"a": 1234}, "noticed": {"B_c": 2}},
-            "Repaired or noticed",
+            "Repairs and findings",
             [["a", "1,234"], ["b c", "2"]],
         ),
-        ({"repaired": {}, "noticed": {}}, "Repaired or noticed", None),
+        ({"repaired": {}, "noticed": {}}, "Repairs and findings", None),
         ({"near": {}}, "Examples", None),
         ({"monolingual": {"news": NEWS, "more": NEWS}}, "Left out", [["too long", "10"]]),
         ({"monolingual": {"web": WEB}}, "Left out", None),

@@ -71,7 +71,7 @@ def test_help_is_shown_and_unused_arguments_are_refused(
         (CorpusError("[b]x[/b] is empty"), 1, "[b]x[/b] is empty\n"),
         (NmtError("x" * 300), 1, "x" * 300 + "\n"),
         (ServerError("away"), os.EX_TEMPFAIL, "away\n"),
-        (MemoryError(), 1, "memory ran out"),
+        (MemoryError(), 1, "out of memory"),
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "a.txt"), 1, "a.txt"),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_missing_output_is_reported_with_its_stage(project, missing, stage):
     error = FileNotFoundError(2, "No such file", missing)
     assert entry._missing(error) is None
     (project / "dvc.yaml").write_text(PIPELINE)
-    expected = stage and f"{missing} is missing; the {stage} stage makes it: make repro"
+    expected = stage and f"{missing} is missing; the {stage} stage writes it: make repro"
     for reported in (error, OSError(f"cannot open '{missing}'")):
         message = entry._missing(reported)
         assert (message and str(message)) == expected

@@ -60,7 +60,7 @@ def test_an_empty_repository_has_no_commit(tmp_path, monkeypatch):
 def test_missing_git_is_reported(repository, monkeypatch):
     monkeypatch.setenv("PATH", str(repository))
 
-    with pytest.raises(NmtError, match="there is no git; install it"):
+    with pytest.raises(NmtError, match="git is not installed; install it"):
         head_commit()
     assert collect_provenance().keys() == {"dvc_lock_sha256", "params_sha256"}
 
@@ -80,7 +80,7 @@ def test_revisions_resolve_to_commits(repository):
         assert resolve_revision(name) == first
     assert resolve_revision("HEAD") == second
     for unknown in ("v2", "f" * 40, "--all", "HEAD~9"):
-        with pytest.raises(NmtError, match=f"git knows no commit '{unknown}'; give one, or a tag"):
+        with pytest.raises(NmtError, match=f"git knows no commit '{unknown}'; name a commit"):
             resolve_revision(unknown)
 
 

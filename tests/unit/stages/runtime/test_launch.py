@@ -14,10 +14,10 @@ from stages.runtime import launch
 @pytest.mark.parametrize(
     ("codes", "rank", "end"),
     [
-        ([-9, -6], 0, "was ended by SIGKILL"),
-        ([143, -9], 1, "was ended by SIGKILL"),
-        ([1, -9], 1, "was ended by SIGKILL"),
-        ([0, 3], 1, "ended with 3"),
+        ([-9, -6], 0, "killed by SIGKILL"),
+        ([143, -9], 1, "killed by SIGKILL"),
+        ([1, -9], 1, "killed by SIGKILL"),
+        ([0, 3], 1, "exit code 3"),
     ],
 )
 def test_a_killed_process_is_named(codes, rank, end):
@@ -77,7 +77,7 @@ def test_processes_share_a_machine(start, monkeypatch):
 
 
 def test_a_failure_ends_the_other_processes(start):
-    with pytest.raises(NmtError, match=r"^rank 1 ended with 7; "):
+    with pytest.raises(NmtError, match=r"^rank 1: exit code 7; "):
         start("failed")
 
 
@@ -107,13 +107,13 @@ def rank(monkeypatch):
 
 
 def test_a_process_that_ends_is_not_stopped(rank):
-    with pytest.raises(ValueError, match="ours"), launch.end_as_asked():
+    with pytest.raises(ValueError, match="ours"), launch.ignore_late_stop():
         raise ValueError("ours")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
 
 
 def test_orphans_do_not_start(rank, monkeypatch):
     monkeypatch.setenv(launch.PARENT, "1")
-    with pytest.raises(SystemExit) as ended, launch.end_as_asked():
+    with pytest.raises(SystemExit) as ended, launch.ignore_late_stop():
         pytest.fail("it has begun")
     assert ended.value.code == 143

@@ -16,8 +16,8 @@ from stages.synthesis.composition import (
     compose_synthesis,
     count_weighted_pairs,
     find_weight,
-    leave_out,
     read_temperature,
+    remove_corpus,
 )
 from tests.support.projects import PROJECT
 
@@ -66,7 +66,7 @@ def test_student_takes_its_preset(values):
 
 def test_new_pairs_replace_earlier_ones(values):
     once = compose(values, kept=7)
-    assert leave_out(once, SynthesisConfig()) == values
+    assert remove_corpus(once, SynthesisConfig()) == values
     assert compose(once, kept=9) == compose(values, kept=9)
 
 

@@ -97,7 +97,7 @@ def test_a_journal_that_cannot_be_written_stops_nobody(project, caplog):
         tracker.metrics({"train/loss": 1.0}, step=1)
 
     assert len(caplog.records) == 1
-    assert "is not written, the run goes on" in caplog.text
+    assert "cannot be written, the run continues" in caplog.text
 
 
 def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
@@ -180,7 +180,7 @@ def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
         pass
 
     assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
-    assert "MLflow at http://127.0.0.1:9 is lost (MlflowException: " in caplog.text
+    assert "MLflow at http://127.0.0.1:9 does not answer (MlflowException: " in caplog.text
     assert "canary" not in f"{told.value} {caplog.text}"
 
 
