@@ -1,6 +1,6 @@
-"""Flows: DVC decides whether a stage runs; Prefect decides when, where and how often again.
+"""Flows: DVC decides whether a stage runs; Prefect decides when and where, and retries it.
 
-Prefect reads its settings when it is imported, so settings of all flows are made here, before.
+Prefect reads its settings when it is imported, so they are set here first.
 """
 
 import logging
@@ -12,7 +12,7 @@ for _name, _value in {
     "DO_NOT_TRACK": "1",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # a busy machine is no broken one
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",  # for busy machines
     "PREFECT_LOGGING_LEVEL": "WARNING",
     "PREFECT_LOGGING_LOGGERS_PREFECT_FLOW_RUNS_LEVEL": "INFO",
     "PREFECT_LOGGING_LOGGERS_PREFECT_TASK_RUNS_LEVEL": "INFO",
@@ -21,7 +21,7 @@ for _name, _value in {
 
 
 def one_sentence(record: logging.LogRecord) -> bool:
-    """Take the traceback from errors that explain themselves."""
+    """Remove the traceback of a ``NmtError`` from a log record; return True."""
     if record.exc_info and isinstance(record.exc_info[1], NmtError):
         record.exc_info = None
     return True

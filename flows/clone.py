@@ -1,4 +1,4 @@
-"""The clone that a flow works in: one flow at a time, at a commit, with a params.yaml."""
+"""The clone of a flow: used by one flow at a time, at a commit, with a params.yaml."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -17,29 +17,29 @@ from stages.runtime.git import (
     describe_commit,
     git,
     head_commit,
-    is_within,
+    is_ancestor,
     list_changed_files,
     resolve_revision,
 )
 
 WRITTEN = Path(".dvc/tmp/flow.params")
-"""Digests of every params.yaml that flows have written here, which hold no work of a person."""
+"""File with the digests of every params.yaml that a flow wrote here, and nobody edited."""
 
 
 @contextmanager
 def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the clone's lock, and leave it on its branch; the system releases the lock in any case.
+    """Hold the clone's lock, and restore its branch; the system releases the lock in any case.
 
     Args:
-        say: takes a message if another run must be waited for, or the branch cannot be restored.
+        say: receives a message if another run holds the lock, or the branch cannot be restored.
     """
     with hold_checkout(say):
-        began_on = current_branch()
+        branch = current_branch()
         try:
             yield
         finally:
-            if began_on and current_branch() != began_on:
-                _go_back(began_on, say)
+            if branch and current_branch() != branch:
+                _restore_branch(branch, say)
 
 
 def prepare_clone(
@@ -48,13 +48,13 @@ def prepare_clone(
     """Prepare the clone for a flow; return its commit, and the text of its params.yaml.
 
     Args:
-        revision: a commit, a tag or origin/BRANCH; without one, the clone stays as it is.
-        settings: changes of params.yaml, as ``python -m stages.configure`` takes them.
-        renew: report changed files, and start from the present champion.
-        say: takes messages on new text.
+        revision: a commit, a tag or origin/BRANCH; None for the current state of the clone.
+        settings: changes of params.yaml, as arguments of ``python -m stages.configure``.
+        renew: report changed files, and start from the current champion.
+        say: receives messages about changed files and the champion.
 
     Raises:
-        NmtError: if there is no such commit, or uncommitted work would be lost or left out.
+        NmtError: if the commit is unknown, or uncommitted work would be lost or ignored.
         ConfigError: if a setting is wrong.
     """
     if revision:
@@ -67,7 +67,7 @@ def prepare_clone(
     else:
         sections = compose.pin_all(sections)
     params = compose.render_params(sections)
-    put_params(params)  # made of the one that lies here, of which nothing is lost
+    put_params(params)  # composed from the present file, so nothing is lost
     return head_commit(), params
 
 
@@ -75,7 +75,7 @@ def write_settings(revision: str, params: str) -> None:
     """Check out a commit by its full name, and write its params.yaml.
 
     Raises:
-        NmtError: if there is no such commit, or uncommitted work would be lost.
+        NmtError: if the commit is unknown, or uncommitted work would be lost.
     """
     if head_commit() != revision:
         check_out(revision)
@@ -90,60 +90,61 @@ def check_out(revision: str) -> None:
     A branch that is only behind its remote is fast-forwarded; otherwise HEAD is detached.
 
     Raises:
-        NmtError: if there is no such commit, or uncommitted work would be lost or left out.
+        NmtError: if the commit is unknown, or uncommitted work would be lost or ignored.
     """
     if changes := list_changed_files():
         raise NmtError(
-            f"{Path.cwd()} has changes that are not committed ({', '.join(changes)}), which "
-            f"checking out {revision} would lose; commit them, or run a flow of one clone with "
-            f"revision null"
+            f"{Path.cwd()} has uncommitted changes ({', '.join(changes)}), which checking out "
+            f"{revision} would lose; commit them, or run a flow in one clone with revision null"
         )
     check_params()
     git("fetch", "--quiet", "--tags", "origin")
     if revision.startswith("origin/") and current_branch() and (commit := _unpushed()):
         raise NmtError(
             f"commit {describe_commit(commit)} is not pushed, so {revision} would run without it; "
-            f"run: git push, or give the full name of the commit to run as revision"
+            f"run: git push, or set revision to the full name of a commit"
         )
     commit = resolve_revision(revision)
-    own = current_branch()
-    if own and commit == head_commit():
+    branch = current_branch()
+    if branch and commit == head_commit():
         _switch()
-    elif own and is_within("HEAD", commit) and is_within(commit, "@{upstream}"):
-        _switch("-B", own, commit)
+    elif branch and is_ancestor("HEAD", commit) and is_ancestor(commit, "@{upstream}"):
+        _switch("-B", branch, commit)
     else:
         _switch("--detach", commit)
 
 
 def check_params() -> None:
-    """Make sure that params.yaml can be had again if another is written in its place.
+    """Check that params.yaml can be recovered if another file replaces it.
 
     Raises:
-        NmtError: if it is neither as it was committed nor as a flow has written it.
+        NmtError: if the file is neither the committed one nor one that a flow wrote.
     """
     if _is_edited():
         raise NmtError(
-            f"{paths.PARAMS} was changed in {Path.cwd()}, which this run would lose; commit and "
-            f"push it, or go back to the committed one (git checkout HEAD {paths.PARAMS}), or run "
-            f"the flow with revision null"
+            f"{paths.PARAMS} was changed in {Path.cwd()}, and this run would lose the change; "
+            f"commit and push it, or restore the committed file (git checkout HEAD "
+            f"{paths.PARAMS}), or run the flow with revision null"
         )
 
 
 def _is_edited() -> bool:
-    """Tell whether params.yaml differs from both the commit and the last flow's."""
+    """Tell whether params.yaml differs from the commit and from all files that flows wrote."""
     if not git("status", "--porcelain", "--", str(paths.PARAMS)):
         return False
     text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
-    known = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
-    return bool(text) and _digest(text) not in known
+    digests = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
+    return bool(text) and _digest(text) not in digests
 
 
 def put_params(params: str) -> None:
-    """Write params.yaml and record it as a flow's own, unless it continues a person's edits."""
+    """Write params.yaml; record it as written by a flow, unless it continues a user's edits."""
     if paths.PARAMS.exists() and paths.PARAMS.read_text(encoding="utf-8") == params:
         return
     if not _is_edited():
-        with WRITTEN.open("a", encoding="utf-8") as file:  # first: a crash may come between
+        with WRITTEN.open(
+            "a", encoding="utf-8"
+        ) as file:  # before the write, for a crash in between
             print(_digest(params), file=file)
     files.write_text(paths.PARAMS, params)
 
@@ -153,43 +154,43 @@ def _digest(text: str) -> str:
 
 
 def _unpushed() -> str:
-    """Return the newest commit of HEAD that is in no branch of a remote, if there is one."""
+    """Return the newest commit of HEAD that is in no remote branch; "" without one."""
     return git("rev-list", "--max-count=1", "HEAD", "--not", "--remotes")
 
 
-def _go_back(began_on: str, say: Callable[[str], None]) -> None:
-    """Return the clone to a branch, unless uncommitted work prevents it."""
+def _restore_branch(branch: str, say: Callable[[str], None]) -> None:
+    """Check out a branch, unless uncommitted work prevents it."""
     try:
         check_params()
-        _switch(began_on)
+        _switch(branch)
     except NmtError as error:
         say(
-            f"the clone stays at commit {describe_commit('HEAD')} instead of branch {began_on}: "
+            f"the clone stays at commit {describe_commit('HEAD')} instead of branch {branch}: "
             f"{error}"
         )
 
 
 def _switch(*where: str) -> None:
-    """Let git check out, with params.yaml and dvc.lock as they are there; no other file is lost."""
-    ours = (paths.PARAMS, paths.LOCK)
-    texts = {path: path.read_text(encoding="utf-8") for path in ours if path.exists()}
-    git("reset", "--quiet", "--", *map(str, ours))
+    """Check out a commit or branch with its params.yaml and dvc.lock; no other file is lost."""
+    replaced = (paths.PARAMS, paths.LOCK)
+    texts = {path: path.read_text(encoding="utf-8") for path in replaced if path.exists()}
+    git("reset", "--quiet", "--", *map(str, replaced))
     for path in texts:
         path.unlink()
     try:
         git("checkout", "--quiet", "--no-overwrite-ignore", *where)
-        if tracked := git("ls-files", "--", *map(str, ours)):
+        if tracked := git("ls-files", "--", *map(str, replaced)):
             git("checkout", "--quiet", "--", *tracked.split("\n"))
     finally:
         for path, text in texts.items():
-            if not path.exists():  # git was not content, or does not know the file
+            if not path.exists():  # git failed, or does not track the file
                 files.write_text(path, text)
 
 
 def describe_clone() -> str:
-    """Describe the clone's commit."""
+    """Return a description of the clone's commit, and whether files differ from it."""
     try:
-        where, edited = describe_commit("HEAD"), list_changed_files()
+        commit, edited = describe_commit("HEAD"), list_changed_files()
     except NmtError:
         return "no commit"
-    return f"commit {where}{', and changes that are in none' if edited else ''}"
+    return f"commit {commit}{' with uncommitted changes' if edited else ''}"

@@ -1,12 +1,12 @@
-"""Train several models on equal terms, and test which one is better.
+"""Train several models with equal budgets, and test which one is better.
 
 Usage: python -m flows.compare [MODEL ...] [GROUP=NAME ...] [SECTION.KEY=VALUE ...] [--seconds N]
 
 text=, languages=, validation= and test= name text, as for ``make repro``.
 
-Every model and seed is an experiment of DVC, in a folder of its own: ``params.yaml`` stays as it
-is, and what experiments share is made once. The same command again goes on where it was stopped:
-experiments that ended are taken as they are, and trainings continue from their checkpoints.
+Every model and seed is an experiment of DVC in a temporary folder: ``params.yaml`` does not change,
+and experiments share common outputs. The same command continues a stopped comparison: finished
+experiments are reused, and trainings continue from their checkpoints.
 """
 
 import json
@@ -27,7 +27,7 @@ from pydantic import Field
 from rich.console import Console
 
 from flows import dvc_program
-from flows.entry import check_server, hold_lock, leave_nothing_behind, report_errors
+from flows.entry import check_server, hold_lock, report_errors, run_in_child
 from flows.train import RETRIES
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.progress import Tracker
@@ -48,15 +48,15 @@ LOGGER = logging.getLogger(__name__)
 
 LAST_STAGE = "evaluate"
 PRESETS = paths.CONF / "compare.yaml"
-"""The presets that are compared if none is named."""
+"""File with the presets that are compared by default."""
 
 LOCK = Path(".dvc/tmp/compare.lock")
 
 SECONDS = 300.0
-"""The budget of every model where none is given."""
+"""Default budget of every model, in seconds."""
 
 FIXED = ("model", "train.budget", "train.seed")
-"""Settings that a comparison sets itself."""
+"""Settings that a comparison sets, so that users must not."""
 
 
 class Experiment(NamedTuple):
@@ -65,7 +65,7 @@ class Experiment(NamedTuple):
     model: str
     seed: int
     name: str
-    """The name of DVC's experiment; another setting, text or code makes another name."""
+    """Name of DVC's experiment, which depends on settings, text and code."""
     settings: tuple[str, ...]
     """Hydra's overrides of conf/."""
 
@@ -73,18 +73,18 @@ class Experiment(NamedTuple):
 def plan_experiments(
     models: Sequence[str], settings: Sequence[str], *, seeds: int
 ) -> list[Experiment]:
-    """Return the experiments, seed by seed, each with all cores; a typo costs a second.
+    """Return the experiments, seed by seed, each with all cores; check them before training.
 
     Raises:
         ConfigError: if a model or a setting is wrong, or a model is named twice.
-        CorpusError: if a file of the user's own cannot be read.
-        NmtError: if git lacks what experiments need.
+        CorpusError: if one of the user's own files cannot be read.
+        NmtError: if there is no commit, or git does not track a file of code.
     """
     dvc_program.check_git()
-    if twice := [name for name, times in Counter(models).items() if times > 1]:
+    if repeated := [name for name, times in Counter(models).items() if times > 1]:
         raise ConfigError(
-            f"the model {twice[0]} is named twice; one training would count as two, and make "
-            f"differences look surer than they are, so name it once"
+            f"the model {repeated[0]} is named twice, which would count its training twice and "
+            f"overstate significance; name it once"
         )
     threads = len(os.sched_getaffinity(0))
     fixed = [f"train.compute.threads={threads}", f"evaluate.threads={threads}"]
@@ -98,17 +98,17 @@ def plan_experiments(
 
 
 def expand_text(settings: Sequence[str]) -> list[str]:
-    """Return settings with Hydra's overrides in place of ``text=`` and its companions.
+    """Return settings with Hydra's overrides instead of ``text=`` and other arguments about text.
 
     Raises:
-        ConfigError: if a word names nothing, or nothing says the languages.
+        ConfigError: if a word names no text, or the languages are unknown.
         CorpusError: if a file cannot be read.
     """
-    asked = Request.parse(settings)
-    if asked.time:
-        raise ConfigError(f"time={asked.time} is not a budget of a comparison; use SECONDS=")
-    text = find_text(asked, say=LOGGER.info)
-    overrides = [f"{group}={name}" for group, name in asked.choices.items()]
+    request = Request.parse(settings)
+    if request.time:
+        raise ConfigError(f"time={request.time} is not a budget of a comparison; use SECONDS=")
+    text = find_text(request, say=LOGGER.info)
+    overrides = [f"{group}={name}" for group, name in request.choices.items()]
     if text:
         overrides += [f"download.languages={quote_all(text['languages'])}"]
     if corpora := text.get("corpora"):
@@ -116,13 +116,13 @@ def expand_text(settings: Sequence[str]) -> list[str]:
         overrides += [
             f"+download.corpora.{name}={quote_all(corpus)}" for name, corpus in corpora.items()
         ]
-        values = compose.compose_groups([*overrides, *asked.settings])
-        overrides += fit_split(values, asked.settings)
-    return [*overrides, *asked.settings]
+        values = compose.compose_groups([*overrides, *request.settings])
+        overrides += fit_split(values, request.settings)
+    return [*overrides, *request.settings]
 
 
 def quote_all(value: Any) -> str:
-    """Write a value for Hydra, with all words in quotes."""
+    """Return a value in Hydra's syntax, with all strings in quotes."""
     if isinstance(value, dict):
         return f"{{{','.join(f'{name}:{quote_all(inner)}' for name, inner in value.items())}}}"
     if isinstance(value, list):
@@ -131,12 +131,19 @@ def quote_all(value: Any) -> str:
 
 
 def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
-    """Return an experiment with its settings checked, and its files pinned at absolute paths."""
+    """Return an experiment with checked settings, absolute paths and digests of the user's files.
+
+    Raises:
+        ConfigError: if a setting is wrong.
+        CorpusError: if one of the user's own files cannot be read.
+    """
     sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)
     sections["download"] = download.absolute().pinned()
-    before, pinned = (part.model_dump(mode="json") for part in (download, sections["download"]))
+    before, pinned = (
+        section.model_dump(mode="json") for section in (download, sections["download"])
+    )
     settings = [*settings, *list_overrides(before, pinned, path="download")]
     values = {name: section.model_dump(mode="json") for name, section in sections.items()}
     name = f"{model}-seed{seed}-{hash_json([values, code])[:10]}"
@@ -146,7 +153,7 @@ def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Ex
 def list_overrides(
     before: Mapping[str, Any], after: Mapping[str, Any], *, path: str
 ) -> Iterator[str]:
-    """Yield Hydra's overrides that replace strings in settings."""
+    """Yield Hydra's overrides for the strings that differ in ``after``."""
     for name, value in after.items():
         if isinstance(value, dict):
             yield from list_overrides(before[name], value, path=f"{path}.{name}")
@@ -154,14 +161,14 @@ def list_overrides(
             yield f"++{path}.{name}={quote(value)}"  # a corpus may lack the key
 
 
-def quote(words: object) -> str:
-    """Quote words for Hydra."""
-    escaped = str(words).replace("\\", "\\\\").replace("'", "\\'")
+def quote(value: object) -> str:
+    """Return a value as a quoted string in Hydra's syntax."""
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def hash_code() -> str:
-    """Return a digest of all code that stages run, and of their dependencies."""
+    """Return a digest of the code of all stages, and of dvc.yaml."""
     document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     return hash_json([digest_code(document), document])
 
@@ -169,17 +176,17 @@ def hash_code() -> str:
 def add_budget(
     settings: Sequence[str], seconds: float | None, steps: int | None, tokens: int | None
 ) -> list[str]:
-    """Return settings with the same budget for every model, and no other.
+    """Return settings with the common budget of all models; by default ``SECONDS``.
 
     Raises:
-        ConfigError: if they set what a comparison sets itself, so that it would not hold.
+        ConfigError: if ``settings`` have one that a comparison sets itself.
     """
     for setting in settings:
         name = setting.lstrip("+~").partition("=")[0]
         if any(f"{name}.".startswith(f"{fixed}.") for fixed in FIXED):
             raise ConfigError(
-                f"{setting} would not hold in a comparison; use MODELS=, SECONDS=, STEPS=, TOKENS= "
-                f"and SEEDS= (--seconds, --steps, --tokens and --seeds)"
+                f"{setting} must not be set, because a comparison sets it; use MODELS=, SECONDS=, "
+                f"STEPS=, TOKENS= and SEEDS= (--seconds, --steps, --tokens and --seeds)"
             )
     if steps is None and tokens is None and seconds is None:
         seconds = SECONDS
@@ -189,15 +196,15 @@ def add_budget(
 
 
 @task(**RETRIES)
-def run(chosen: Experiment, *, parent: str) -> None:
-    """Run an experiment, or find that it has been run."""
+def run(experiment: Experiment, *, parent: str) -> None:
+    """Run an experiment, unless DVC has its result."""
     log = get_run_logger().info
-    if chosen.name in dvc_program.list_experiments():
-        log("%s has been run", chosen.name)
+    if experiment.name in dvc_program.list_experiments():
+        log("%s is finished already", experiment.name)
         return
     dvc_program.run_experiment(
-        chosen.name,
-        chosen.settings,
+        experiment.name,
+        experiment.settings,
         target=LAST_STAGE,
         environment={COMPARISON_VARIABLE: parent},
         log=log,
@@ -206,11 +213,11 @@ def run(chosen: Experiment, *, parent: str) -> None:
 
 @flow
 def run_experiments(experiments: list[Experiment], *, parent: str) -> None:
-    """Run all experiments, one after another; one that fails does not stop the others."""
+    """Run all experiments, one after another; a failed one does not stop the others."""
     states = []
-    for done, chosen in enumerate(experiments, start=1):
-        named = run.with_options(task_run_name=chosen.name)
-        states.append(named(chosen, parent=parent, return_state=True))
+    for done, experiment in enumerate(experiments, start=1):
+        named_task = run.with_options(task_run_name=experiment.name)
+        states.append(named_task(experiment, parent=parent, return_state=True))
         get_run_logger().info("%d of %d runs are done", done, len(experiments))
     for state in states:
         state.result()
@@ -225,24 +232,24 @@ def compare(
     tokens: int | None = None,
     seeds: Annotated[int, Field(ge=1)] = 1,
 ) -> comparison.Comparison:
-    """Train several models on equal terms, and test which one is better.
+    """Train several models with equal budgets, and test which one is better.
 
     Args:
-        models: Presets of conf/model to compare; null takes those in conf/compare.yaml.
-        settings: Settings and groups for all, as in `make compare`: data=europarl, train=standard.
-        seconds: Budget of each model in seconds of updates; 300 if no other budget is given.
+        models: Presets of conf/model to compare; null for those in conf/compare.yaml.
+        settings: Settings and presets for all, as in `make compare`: data=europarl, train=standard.
+        seconds: Budget of each model in seconds of updates; 300 without another budget.
         steps: Budget of each model in optimizer updates.
         tokens: Budget of each model in target tokens.
-        seeds: Trainings of each model, with the seeds 1, 2 and so on.
+        seeds: Number of trainings of each model, with the seeds 1, 2 and so on.
     """
     budgeted = add_budget(settings or [], seconds, steps, tokens)
     experiments = plan_experiments(models or read(PRESETS)["models"], budgeted, seeds=seeds)
     command = shlex.join(["python", "-m", "flows.compare", *sys.argv[1:]])
-    names = [chosen.name for chosen in experiments]
+    names = [experiment.name for experiment in experiments]
     parent = hash_json(names)[:16]
-    title = "compare " + " ".join(dict.fromkeys(chosen.model for chosen in experiments))
+    title = "compare " + " ".join(dict.fromkeys(experiment.model for experiment in experiments))
     with (
-        hold_lock(LOCK, "another comparison works in this project; wait for it, or end it"),
+        hold_lock(LOCK, "another comparison runs in this project; wait for it, or stop it"),
         open_tracker(
             parent, experiment=paths.EXPERIMENT, tags={"mlflow.runName": title}
         ) as tracker,
@@ -254,17 +261,17 @@ def compare(
     create_markdown_artifact(
         comparison.render_markdown(result),
         key="comparison",
-        description="Which model is better, how surely",
+        description="Scores and tests of differences",
     )
     return result
 
 
 def conclude(experiments: Sequence[Experiment], *, command: str) -> comparison.Comparison:
-    """Read the results of the experiments, test them, and write the report."""
+    """Return the comparison of the experiments' results, and write its report."""
     commits = dvc_program.list_experiments()
     outcomes = [
-        comparison.read_outcome(chosen.model, chosen.seed, chosen.name, commits[chosen.name])
-        for chosen in experiments
+        comparison.read_outcome(each.model, each.seed, each.name, commits[each.name])
+        for each in experiments
     ]
     result = comparison.compare_outcomes(outcomes, command=command, commit=describe_checkout())
     comparison.write_report(result)
@@ -272,10 +279,9 @@ def conclude(experiments: Sequence[Experiment], *, command: str) -> comparison.C
 
 
 def track(result: comparison.Comparison, tracker: Tracker) -> None:
-    """Track the results.
+    """Record the results in the comparison's run in MLflow.
 
-    The scores of the best system are the comparison's own, under the names by which MLflow's list
-    shows those of runs.
+    The best system's scores are recorded as the run's own test scores, which MLflow lists.
     """
     best, *_ = result.scores.values()
     tracker.metrics({f"test_{metric}": score.value for metric, score in best.items()}, step=0)
@@ -290,25 +296,25 @@ def main(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL|KEY=VALUE]...",
-            help=f"Presets of conf/model to compare, and settings for all. \\[those in {PRESETS}]",
+            help=f"Presets of conf/model to compare, and settings for all; default: {PRESETS}.",
         ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Budget in seconds of updates. [300 if no other is given]")
+        float | None, typer.Option(help="Budget in seconds of updates; 300 without another budget.")
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Budget in optimizer updates.")] = None,
     tokens: Annotated[int | None, typer.Option(help="Budget in target tokens.")] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each model.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="Number of trainings of each model.")] = 1,
 ) -> None:
-    """Train several models on equal terms, and test which one is better."""
+    """Train several models with equal budgets, and test which one is better."""
     named = [argument for argument in arguments or [] if "=" not in argument and argument[0] != "~"]
     settings = [argument for argument in arguments or [] if argument not in named]
     with report_errors():
         models = named or read(PRESETS)["models"]
         budgeted = add_budget(settings, seconds, steps, tokens)
-        plan_experiments(models, budgeted, seeds=seeds)  # before a server is started
+        plan_experiments(models, budgeted, seeds=seeds)  # checks before a server starts
         check_server()
-        with leave_nothing_behind():
+        with run_in_child():
             result = compare(models, settings, seconds, steps, tokens, seeds)
     Console().print(comparison.render_report(result))
     Console().print(f"written to {comparison.FOLDER}", style="dim")

@@ -1,9 +1,9 @@
-"""Put pools, limits, deployments and automations on the Prefect server.
+"""Create or update pools, limits, deployments and automations on the Prefect server.
 
 Usage: python -m flows.deploy [--schedule on] [--learning] [--notify ADDRESS]
 
-Repeating it does no harm: existing objects are updated from the files. A schedule stays on or off
-unless an option switches it.
+It is safe to repeat: existing objects are updated from the files. Schedules stay on or off unless
+an option changes them.
 """
 
 import json
@@ -38,25 +38,25 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.corpora.fetch.address import redact_url
 
 PROCESS = "process"
-"""The kind of pools whose workers run flows as processes."""
+"""The type of pools whose workers run flows as processes."""
 
 LIMITS = {"cpu": None, "gpu": 1}
-"""Runs at once in each pool, for any number of workers."""
+"""Maximum number of concurrent runs by pool, over all its workers; None for no limit."""
 
 TEMPLATE = Path("infra/pools/process.json")
 
 PROMOTION = "nmt-promotion"
-"""The limit by which one promotion happens at a time."""
+"""Name of the concurrency limit that allows one promotion at a time."""
 
 HEARTBEAT_SECONDS = 30
-"""Seconds between heartbeats of a run; infra/pools sets it."""
+"""Seconds between heartbeats of a run, as in infra/pools."""
 
 SCHEDULES = {"on": "retrain", "pools": "retrain-on-pools", "off": None}
-"""The deployment that retrains weekly, by the value of --schedule; at most one does."""
+"""Name of the deployment that retrains weekly, by the value of --schedule."""
 
 NOTIFICATION = "Report scheduled runs that failed"
 ADDRESS = "nmt-failures"
-"""The block of the server with the address for notifications."""
+"""Name of the server's block with the address for notifications."""
 
 BODY = """\
 {{ flow_run.name }} is {{ flow_run.state.name }}: {{ flow_run.state.message }}
@@ -67,14 +67,14 @@ BODY = """\
 def watch_runs() -> AutomationCore:
     """Return the automation that declares a run dead after three missed heartbeats.
 
-    Prefect has no such watch of its own: a run whose machine is gone would stay Running, and hold
-    its place in the pool, for ever.
+    Prefect does not do this by itself: a run whose machine is gone would stay Running and count
+    towards the pool's limit forever.
     """
     alive = "prefect.flow-run.heartbeat"
     ends = (f"prefect.flow-run.{end}" for end in ("Completed", "Failed", "Cancelled", "Crashed"))
     return AutomationCore(
         name="Crash runs that are dead",
-        description="Three heartbeats were missed: the machine is gone, or the worker was stopped.",
+        description="Three heartbeats were missed: the machine failed, or the worker was stopped.",
         trigger=EventTrigger(
             after={alive},
             expect={alive, *ends},
@@ -87,8 +87,8 @@ def watch_runs() -> AutomationCore:
         actions=[
             ChangeFlowRunState(
                 state=StateType.CRASHED,
-                message="It has not been heard of for three heartbeats. Run it again: what it had "
-                "made is kept, and training continues from its checkpoint.",
+                message="Three heartbeats were missed. Run it again: finished stages are kept, and "
+                "training continues from its checkpoint.",
             )
         ],
     )
@@ -124,7 +124,7 @@ def make_block(address: str) -> Block:
     """Return the block that sends notifications to an address.
 
     Raises:
-        ConfigError: if it is neither a webhook nor a mail server.
+        ConfigError: if the address is neither a webhook nor a mailbox.
     """
     if re.match("https?://.", address):
         text = "{{ subject }}\n{{ body }}"
@@ -135,9 +135,9 @@ def make_block(address: str) -> Block:
             secrets={"address": address},
         )
     if re.match("mailtos?://.", address):
-        return SlackWebhook(url=address)  # Prefect has no block for mail; this one takes Apprise's
+        return SlackWebhook(url=address)  # this block accepts Apprise's mail addresses
     raise ConfigError(
-        f"NOTIFY must be a webhook (https://...), a mailbox and the server that it sends by "
+        f"NOTIFY must be a webhook (https://...), a mailbox with its mail server "
         f"(mailtos://USER:PASSWORD@HOST?to=ADDRESS) or off, got {address.partition(':')[0]!r}"
     )
 
@@ -145,7 +145,7 @@ def make_block(address: str) -> Block:
 def replace_automation(
     client: SyncPrefectClient, name: str, automation: AutomationCore | None
 ) -> None:
-    """Install an automation in the place of those of its name, or remove them."""
+    """Replace all automations of a name by one; None only removes them."""
     for earlier in client.read_automations_by_name(name):
         client.delete_automation(earlier.id)
     if automation:
@@ -153,9 +153,9 @@ def replace_automation(
 
 
 def ensure_pool(client: SyncPrefectClient, name: str) -> str:
-    """Make a pool of processes, or bring its template up to date; return its kind.
+    """Create a pool of processes, or update its template; return its type.
 
-    A pool of another kind stays as it is.
+    A pool of another type is not changed.
     """
     template = json.loads(TEMPLATE.read_text(encoding="utf-8"))
     limit = LIMITS.get(name)
@@ -174,18 +174,18 @@ def ensure_pool(client: SyncPrefectClient, name: str) -> str:
 
 
 def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
-    """Make a limit that holds over all pools, unless it is there."""
+    """Create a global concurrency limit, unless it exists."""
     with suppress(ObjectAlreadyExists):
         client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
 
 
 def deploy(address: str) -> None:
-    """Have Prefect read prefect.yaml.
+    """Create or update the deployments of prefect.yaml.
 
     Raises:
-        NmtError: if Prefect refuses it.
+        NmtError: if Prefect rejects the file.
     """
-    # where workers have their clones is for them to say
+    # each worker sets the folder of its clone
     environment = {name: value for name, value in os.environ.items() if name != "NMT_PROJECT"}
     done = subprocess.run(
         [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all"],
@@ -199,7 +199,7 @@ def deploy(address: str) -> None:
 
 
 def read_switches(client: SyncPrefectClient) -> dict[str, bool]:
-    """Return by deployment whether its schedule is on."""
+    """Return whether the schedule is on, by deployment."""
     return {
         deployment.name: any(plan.active for plan in deployment.schedules)
         for deployment in client.read_deployments()
@@ -208,7 +208,7 @@ def read_switches(client: SyncPrefectClient) -> dict[str, bool]:
 
 
 def set_switches(client: SyncPrefectClient, switches: dict[str, bool]) -> None:
-    """Turn the schedules of deployments on or off."""
+    """Turn the schedules of deployments on or off, by name."""
     for deployment in client.read_deployments():
         for plan in deployment.schedules:
             active = switches.get(deployment.name, plan.active)
@@ -234,7 +234,7 @@ def main(
         ),
     ] = None,
 ) -> None:
-    """Put pools, limits, deployments and automations on the Prefect server."""
+    """Create or update pools, limits, deployments and automations on the Prefect server."""
     with report_errors():
         address = require_server()
         with (

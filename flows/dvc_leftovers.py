@@ -1,8 +1,8 @@
-"""Leftovers of a killed dvc: truncated and temporary files, and locks in its name.
+"""Remove leftovers of a killed dvc: truncated and temporary files, and its locks.
 
-DVC writes ``dvc.lock`` and its lists of locks in place. If it is killed meanwhile, no dvc can read
-the truncated file any more, and a lock is held as long as any process has the number of the one
-that took it. So after a kill the same command would fail for ever.
+DVC writes ``dvc.lock`` and its lists of locks in place. If dvc is killed during a write, no dvc can
+read the truncated file. Its locks count as long as any process has its process id. So the same
+command could fail forever.
 """
 
 import os
@@ -23,16 +23,16 @@ from nmt_core.base import files
 from stages import paths
 
 CONFLICT = "<<<<<<<"
-"""Git's marks of a merge conflict, which a person must resolve."""
+"""Git's marker of a merge conflict, which the user must resolve."""
 
 
 def remove_unreadable(say: Callable[[str], None]) -> bool:
-    """Remove locks of a killed dvc, and a ``dvc.lock`` that no dvc reads; return whether any were.
+    """Remove locks of a killed dvc and an unreadable ``dvc.lock``; return whether there were any.
 
-    Nothing is removed while another dvc is at work, or where DVC knows nothing of this folder.
+    Nothing is removed while another dvc runs, or outside a project of DVC.
 
     Args:
-        say: takes a sentence on each removed file.
+        say: receives a message about each removed file.
     """
     try:
         repo = Repo()
@@ -45,16 +45,16 @@ def remove_unreadable(say: Callable[[str], None]) -> bool:
     return bool(removed)
 
 
-def remove_unheld(left: Iterable[Path]) -> None:
-    """Remove temporary files, unless a dvc is at work."""
+def remove_temporary(files_left: Iterable[Path]) -> None:
+    """Remove temporary files, unless a dvc runs."""
     with suppress(LockError, DvcException), Repo().lock:
-        for path in left:
+        for path in files_left:
             path.unlink(missing_ok=True)
 
 
 def _clear_locks(repo: Repo) -> Iterator[str]:
-    """Remove the lists of locks that a killed dvc holds, or truncated."""
-    if _find_others(Path(repo.root_dir)):
+    """Remove lists of locks of a killed dvc; yield a message for each."""
+    if _find_running(Path(repo.root_dir)):
         return
     hard_links = repo.config["core"].get("hardlink_lock", False)
     for folder in (Path(repo.tmp_dir), Path(repo.tmp_dir, EXEC_TMP_DIR)):
@@ -65,11 +65,11 @@ def _clear_locks(repo: Repo) -> Iterator[str]:
             if _holds_locks(path):
                 path.unlink()
                 name = path.relative_to(repo.root_dir)
-                yield f"{name} was left by a dvc that was killed; it is removed"
+                yield f"removed {name}, which a killed dvc had left"
 
 
 def _holds_locks(path: Path) -> bool:
-    """Tell whether a list holds locks, or cannot be read."""
+    """Tell whether a list of locks is not empty, or cannot be read."""
     try:
         locks = SCHEMA(files.read_json(path))
     except (ValueError, RecursionError, Invalid):
@@ -78,31 +78,31 @@ def _holds_locks(path: Path) -> bool:
 
 
 def _clear_lock_file(repo: Repo) -> Iterator[str]:
-    """Put a ``dvc.lock`` aside that dvc cannot read; it is made again, from DVC's cache."""
+    """Move away a ``dvc.lock`` that dvc cannot read; DVC recreates it from its cache."""
     try:
         Lockfile(repo, str(paths.LOCK)).load()
     except DvcException:
         if CONFLICT.encode() not in paths.LOCK.read_bytes():
-            aside = Path(repo.tmp_dir, paths.LOCK.name)
-            paths.LOCK.replace(aside)
+            backup = Path(repo.tmp_dir, paths.LOCK.name)
+            paths.LOCK.replace(backup)
             yield (
-                f"{paths.LOCK} was left half written by a dvc that was killed; it is made "
-                f"again, and the rest of it is {aside.relative_to(repo.root_dir)}"
+                f"moved {paths.LOCK}, which a killed dvc had truncated, to "
+                f"{backup.relative_to(repo.root_dir)}; DVC writes it again"
             )
 
 
-def _find_others(root: Path) -> list[psutil.Process]:
-    """Return the dvc programs at work in a checkout, beside this process.
+def _find_running(root: Path) -> list[psutil.Process]:
+    """Return the dvc programs that run in a checkout, except this process.
 
-    Its daemon, which asks for newer versions of DVC, holds no lock.
+    DVC's daemon, which checks for newer versions, holds no lock.
     """
-    others = []
+    running = []
     for process in psutil.process_iter():
         try:
             words = process.cmdline()
-            named = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
-            if named and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
-                others.append(process)
+            is_dvc = any(Path(word).name == "dvc" for word in words) and "daemon" not in words
+            if is_dvc and process.pid != os.getpid() and Path(process.cwd()).is_relative_to(root):
+                running.append(process)
         except psutil.Error:
             continue
-    return others
+    return running

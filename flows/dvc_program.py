@@ -1,4 +1,4 @@
-"""Run the dvc program for flows, and explain how it ended."""
+"""Run the dvc program for flows, and explain its failures."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from stages.code import write_code
 from stages.runtime.git import git, head_commit
 
 GRACE_SECONDS = 10.0
-"""Seconds that a stage gets to save its work between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL, for a stage to save its work."""
 
 LOCKED = (
     "Unable to acquire lock",
@@ -29,10 +29,10 @@ LOCKED = (
     "Unable to read RWLock-file",
     "' format error.",
 )
-"""Messages of dvc when another dvc is at work; leftovers also cause the last two."""
+"""Messages of dvc while another dvc runs; leftovers also cause the last two."""
 
 REPRODUCING = "failed to reproduce"
-"""Messages of dvc when a stage fails."""
+"""Message of dvc when a stage fails."""
 
 TEMPORARY = re.compile(r"\.[\w-]{22}\.tmp", re.ASCII)
 """Names of DVC's temporary files (``dvc_objects.fs.utils.tmp_fname``)."""
@@ -44,16 +44,16 @@ QUIET = {"PYTHONUNBUFFERED": "1", "DVC_NO_ANALYTICS": "1"}
 
 
 class StageError(NmtError):
-    """A stage ended badly; its own output says why."""
+    """A stage failed; its own output has the reason."""
 
     def __init__(self, message: str, *, code: int, output: str = "") -> None:
         super().__init__(message)
         self.code, self.output = code, output
-        """The exit code of the stage, or of dvc if the stage has none, and what dvc printed."""
+        """The exit code of the stage, or of dvc without one, and the output of dvc."""
 
 
 def list_stages(path: Path = paths.PIPELINE) -> list[str]:
-    """Return the names of the stages in the order of the file, which is an order to run them in."""
+    """Return the names of the stages in the order of the file, in which they can run."""
     return list(yaml.safe_load(path.read_text(encoding="utf-8"))["stages"])
 
 
@@ -69,68 +69,71 @@ def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -
     If this call ends, even by a signal, dvc and the stage end with it.
 
     Args:
-        stage: name of a stage, whose dependencies are taken as they lie.
+        stage: name of a stage; stages before it are not run.
         shared: pull results from DVC's remote, and push results to it.
-        log: takes every line that dvc and the stage print.
+        log: receives every line that dvc and the stage print.
 
     Raises:
-        StageError: if the stage ends badly, with its code; with the code 75 if another dvc is at
-            work, or the remote is away.
+        StageError: if the stage fails, with its exit code; with code 75 if another dvc runs, or the
+            remote does not answer.
     """
     arguments = ["repro", "--single-item", stage]
-    again = f"repeat it: {name_program('dvc')} {' '.join(arguments)}"
+    remedy = f"repeat it: {name_program('dvc')} {' '.join(arguments)}"
     pull = ["--pull"] if shared else []
     try:
-        _dvc([*arguments, *pull], log, what=f"stage {stage!r}", again=again)
+        _dvc([*arguments, *pull], log, what=f"stage {stage!r}", remedy=remedy)
     except StageError as error:
         if not shared or error.code == os.EX_TEMPFAIL or REPRODUCING in error.output:
             raise
-        raise _remote_is_away("repro --pull", error.output) from None
+        raise _make_remote_error("repro --pull", error.output) from None
     if shared:
-        # at once: of what a stage made, DVC sends only what is in its current lock file
+        # now, because DVC sends only outputs of the current lock file
         transfer(["push", "--quiet", "--run-cache"], log)
 
 
 def _ask(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run dvc and return its output."""
+    """Run dvc; return the finished process with its output."""
     command = [sys.executable, "-m", "dvc", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def check_remote() -> None:
-    """Make sure that there is a remote to share results by.
+    """Check that DVC has a default remote.
 
     Raises:
-        NmtError: if there is none.
+        NmtError: if it has none.
     """
     if not _ask("config", "core.remote").stdout.strip():
         raise NmtError(
-            "DVC has no remote, by which clones share what they make; run, in every clone: "
+            "DVC has no default remote, which clones share results by; run, in every clone: "
             f"{name_program('dvc')} remote add --local --default shared URL"
         )
 
 
 def check_up_to_date() -> None:
-    """Make sure that everything dvc.lock names is here, made from this code and params.yaml.
+    """Check that all outputs exist and belong to this clone's code and params.yaml.
 
     Raises:
-        NmtError: naming the stages that are not.
+        NmtError: naming the stages whose outputs do not.
     """
-    if behind := list_outdated():
-        raise NmtError(f"what was pulled is not what this clone would make: {', '.join(behind)}")
+    if outdated := list_outdated():
+        raise NmtError(
+            f"pulled results differ from this clone's code or settings: {', '.join(outdated)}; "
+            f"make both clones equal"
+        )
 
 
 def count_done(stages: Sequence[str]) -> int:
-    """Count the stages before the first one that DVC would run; 0 while another dvc is at work."""
+    """Return the number of stages before the first outdated one; 0 while another dvc runs."""
     try:
-        behind = list_outdated(*stages)
+        outdated = list_outdated(*stages)
     except subprocess.CalledProcessError:
         return 0
-    return next((done for done, stage in enumerate(stages) if stage in behind), len(stages))
+    return next((done for done, stage in enumerate(stages) if stage in outdated), len(stages))
 
 
 def list_outdated(*stages: str) -> list[str]:
-    """Return the stages that DVC would run for a change, of those given or of all."""
+    """Return the stages, by default of all, that DVC would run because of a change."""
     write_code()
     answer = _ask("status", "--json", *stages)
     answer.check_returncode()
@@ -142,19 +145,19 @@ def transfer(arguments: list[str], log: Callable[[str], None]) -> None:
     """Push to DVC's remote, or pull from it.
 
     Raises:
-        StageError: if the remote is away or lacks something; its code is 75.
+        StageError: with code 75, if the remote does not answer or lacks a file.
     """
     try:
-        _dvc(arguments, log, what=f"dvc {arguments[0]}", again="")
+        _dvc(arguments, log, what=f"dvc {arguments[0]}", remedy="")
     except StageError as error:
-        raise _remote_is_away(arguments[0], error.output) from None
+        raise _make_remote_error(arguments[0], error.output) from None
 
 
-def _remote_is_away(command: str, output: str) -> StageError:
+def _make_remote_error(command: str, output: str) -> StageError:
     reason = next((line for line in output.splitlines() if line.startswith("ERROR")), "no reason")
     return StageError(
-        f"dvc {command} failed ({reason}); what was made is kept: see that the remote answers, and "
-        f"run the same again",
+        f"dvc {command} failed ({reason}); results are kept: check that the remote answers, and "
+        f"repeat the command",
         code=os.EX_TEMPFAIL,
     )
 
@@ -167,26 +170,29 @@ def run_experiment(
     environment: Mapping[str, str],
     log: Callable[[str], None],
 ) -> None:
-    """Bring a stage up to date with other settings, in a folder of its own.
+    """Run a stage and all before it with other settings, in a temporary folder.
 
-    DVC keeps the result as the experiment ``name``. The project's own folder changes only below
-    ``HOME`` of ``stages.paths``.
+    DVC stores the result as the experiment ``name``. In the project's own folder, only paths below
+    ``stages.paths.HOME`` change.
 
     Args:
-        name: of an experiment that does not exist.
+        name: name of a new experiment.
         settings: Hydra's overrides of ``conf/``.
-        target: the stage, brought up to date with all before it.
-        environment: variables for the stages, beside our own.
-        log: takes every line that dvc and the stages print.
+        target: the last stage to run.
+        environment: variables for the stages, added to those of this process.
+        log: receives every line that dvc and the stages print.
+
+    Raises:
+        StageError: if a stage fails, with its exit code.
     """
     _remove_leftovers(name)
-    chosen = [argument for setting in settings for argument in ("-S", setting)]
+    options = [argument for setting in settings for argument in ("-S", setting)]
     try:
         _dvc(
-            ["exp", "run", "--temp", "--name", name, *chosen, target],
+            ["exp", "run", "--temp", "--name", name, *options, target],
             log,
             what=f"experiment {name!r}",
-            again="the same command goes on where it stopped",
+            remedy="the same command continues it",
             environment=environment,
         )
     finally:
@@ -194,36 +200,36 @@ def run_experiment(
 
 
 def list_experiments() -> dict[str, str]:
-    """Return the commit of every experiment that DVC keeps, by name."""
+    """Return the commits of DVC's experiments by name."""
     listed = git("for-each-ref", "--format=%(refname) %(objectname)", "refs/exps")
     rows = (line.split(" ") for line in listed.splitlines())
     return {reference.rpartition("/")[2]: commit for reference, commit in rows}
 
 
 def check_git() -> None:
-    """Refuse a checkout that DVC cannot make experiments of.
+    """Check that DVC can run experiments in this checkout.
 
     Raises:
-        NmtError: outside git, before the first commit, or with code that git does not know of.
+        NmtError: outside git, before the first commit, or if git does not track a file of code.
     """
     try:
         head_commit()
     except NmtError:
         raise NmtError(
-            "experiments are kept in git, and here is no commit; run: git init && git add . && "
+            "experiments require a git repository with a commit; run: git init && git add . && "
             "git commit"
         ) from None
-    parts = ["nmt_core", "stages", str(paths.CONF), str(paths.PIPELINE)]
-    unknown = git("ls-files", "--others", "--exclude-standard", "--", *parts).splitlines()
-    if unknown:
+    code = ["nmt_core", "stages", str(paths.CONF), str(paths.PIPELINE)]
+    untracked = git("ls-files", "--others", "--exclude-standard", "--", *code).splitlines()
+    if untracked:
         raise NmtError(
-            f"git does not know {unknown[0]}, so no experiment would have it; run: git add "
-            f"{' '.join(unknown)}"
+            f"git does not track {untracked[0]}, so no experiment would have it; run: git add "
+            f"{' '.join(untracked)}"
         )
 
 
 def _remove_leftovers(name: str) -> None:
-    """Remove the folders of an experiment that was killed; while they lie there, dvc lists it."""
+    """Remove the folders of a killed experiment, which dvc would list as running."""
     for record in Path(".dvc/tmp/exps").glob("**/run/*/*.run"):
         with suppress(OSError, ValueError):
             run = json.loads(record.read_text(encoding="utf-8"))
@@ -235,7 +241,7 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
     """Remove truncated files and locks of a killed dvc; return whether there were any.
 
     Args:
-        say: takes a sentence on each removed file.
+        say: receives a message about each removed file.
     """
     from flows.dvc_leftovers import remove_unreadable  # imports DVC, which takes a second
 
@@ -243,17 +249,17 @@ def clear_leftovers(say: Callable[[str], None]) -> bool:
 
 
 def clear_temporary_files() -> None:
-    """Remove temporary files of a killed dvc, which nobody else removes from outputs of stages."""
-    left = [
+    """Remove temporary files of a killed dvc from outputs of stages."""
+    files_left = [
         path
         for folder in OUTPUTS
         for path in folder.rglob(".*.tmp")
         if TEMPORARY.fullmatch(path.name)
     ]
-    if left:
-        from flows.dvc_leftovers import remove_unheld  # imports DVC, which takes a second
+    if files_left:
+        from flows.dvc_leftovers import remove_temporary  # imports DVC, which takes a second
 
-        remove_unheld(left)
+        remove_temporary(files_left)
 
 
 def _dvc(
@@ -261,10 +267,14 @@ def _dvc(
     log: Callable[[str], None],
     *,
     what: str,
-    again: str,
+    remedy: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run dvc, again if leftovers of a killed one were cleared, and report its failure."""
+    """Run dvc; if it fails, clear leftovers of a killed dvc and retry.
+
+    Raises:
+        StageError: if it fails; the message has ``what`` and ``remedy``.
+    """
     clear_temporary_files()
     command = [sys.executable, "-m", "dvc", *arguments]
     code, output = _run(command, log, environment or {})
@@ -273,10 +283,10 @@ def _dvc(
     if not code:
         return
     if any(message in output for message in LOCKED):
-        raise StageError(f"{what} is in use by another dvc; {again}", code=os.EX_TEMPFAIL)
-    by_the_stage = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
-    last = int([code, *by_the_stage][-1])
-    raise StageError(f"{what} exited with {last}; {again}", code=last, output=output)
+        raise StageError(f"{what} is in use by another dvc; {remedy}", code=os.EX_TEMPFAIL)
+    stage_codes = re.findall(r"exited with (-?\d+)$", output, re.MULTILINE)
+    last = int([code, *stage_codes][-1])
+    raise StageError(f"{what} exited with {last}; {remedy}", code=last, output=output)
 
 
 def _run(
@@ -298,14 +308,14 @@ def _run(
 
 
 def prepend_python() -> str:
-    """Return PATH with this interpreter's folder first: stages start as plain ``python``."""
+    """Return PATH with this interpreter's folder first, because stages run ``python``."""
     return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
-    """End a whole session: politely, and after a grace for certain.
+    """End a whole session by SIGTERM, and after ``GRACE_SECONDS`` by SIGKILL.
 
-    A stage outlives its dvc while it saves; it has ended when the pipe is closed.
+    A stage may outlive its dvc to save its work; it has ended when the pipe is closed.
     """
     processes.signal_all(process.pid, signal.SIGTERM)
     try:

@@ -1,4 +1,4 @@
-"""Start and end of every flow as a program."""
+"""Run flows as programs: errors, locks, the Prefect server and signals."""
 
 import os
 import signal
@@ -20,11 +20,12 @@ from stages import paths
 from stages.runtime.checkout import find_servers
 
 ANSWER_SECONDS = 5.0
+"""Seconds to wait for an answer of the Prefect server."""
 
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Report an error of ours in one sentence, with exit code 1."""
+    """Print a ``NmtError`` as one sentence, and exit with code 1."""
     try:
         yield
     except NmtError as error:
@@ -34,42 +35,41 @@ def report_errors() -> Iterator[None]:
 
 @contextmanager
 def hold_lock(path: Path, message: str) -> Iterator[None]:
-    """Hold a lock; the system releases it however this process ends.
+    """Hold a lock; the system releases it when this process ends.
 
     Raises:
         NmtError: with the message, if another process holds it.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(locked(path, wait=False))
+            stack.enter_context(locked(path, wait=False))
         except BlockingIOError:
             raise NmtError(message) from None
         yield
 
 
 def require_server() -> str:
-    """Return the address of the Prefect server, which works for us.
+    """Return the address of the Prefect server.
 
     Raises:
-        NmtError: if none is known, or as by ``check_server``.
+        NmtError: if no server is configured, or ``check_server`` fails.
     """
     if address := check_server():
         return address
     raise NmtError(
-        "no Prefect server is known here; start one with make server, or set PREFECT_API_URL to "
-        "yours"
+        "no Prefect server is configured; start one with make server, or set PREFECT_API_URL"
     )
 
 
 def check_server() -> str | None:
-    """Return the address of the Prefect server, if one is known: flows would start their own.
+    """Return the address of the Prefect server; None if none is configured.
 
-    It is known by PREFECT_API_URL or by ``.env``, which Prefect reads by itself.
+    PREFECT_API_URL or ``.env`` names it, which Prefect reads by itself.
 
     Raises:
-        NmtError: if it does not answer, or not to us.
+        NmtError: if the server does not answer, or rejects the password.
     """
-    find_servers()  # for the programs that we start
+    find_servers()  # for child processes
     address = PREFECT_API_URL.value()
     if not address:
         return None
@@ -80,25 +80,25 @@ def check_server() -> str | None:
             f"{address}/admin/version", auth=(user, password), timeout=ANSWER_SECONDS
         )
     except httpx2.HTTPError as error:
-        without = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
+        remedy = f"remove {paths.DOTENV}" if paths.DOTENV.exists() else "unset PREFECT_API_URL"
         reason = redact(str(error)) or type(error).__name__
         raise NmtError(
-            f"no Prefect server is ready at {redact_url(address)} ({reason}); start it with make "
-            f"server, set PREFECT_API_URL to yours, or {without} to do without one"
+            f"no Prefect server answers at {redact_url(address)} ({reason}); start it with make "
+            f"server, set PREFECT_API_URL, or {remedy} to run without a server"
         ) from None
     if answer.status_code == httpx2.codes.UNAUTHORIZED:
         raise NmtError(
-            f"the Prefect server at {redact_url(address)} wants another password; copy "
+            f"the Prefect server at {redact_url(address)} rejects the password; copy "
             f"servers/environment of its machine to {paths.DOTENV}, or set PREFECT_API_AUTH_STRING"
         )
     return address
 
 
 def move_to_child() -> None:
-    """Return in a child process; its whole session ends with either of the two.
+    """Fork, and return in the child process; its whole session ends with either process.
 
-    Prefect's temporary server would outlive a flow that is killed outright, and so would the flow
-    run, as Running, in the database; the child still has time to put both in order.
+    If a flow is killed, its child still has time to stop Prefect's temporary server and to record
+    the end of the flow run, which would otherwise stay Running.
     """
     parent, child = os.getpid(), os.fork()
     if child:
@@ -109,17 +109,16 @@ def move_to_child() -> None:
             os.killpg(child, signal.SIGKILL)
         os._exit(code if code >= 0 else 128 - code)
     os.setsid()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell had it ignored
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell may have set it to be ignored
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_parent(parent)
 
 
 @contextmanager
-def leave_nothing_behind() -> Iterator[None]:
-    """Work in a child process, and say what a stop has cost: nothing that was saved.
-
-    That is said below what Prefect calls a crash.
-    """
+def run_in_child() -> Iterator[None]:
+    """Run the block in a child process; after a stop, print that saved work is kept."""
     move_to_child()
     try:
         yield

@@ -1,8 +1,8 @@
-"""Learn from what users corrected, and promote the result if both tests agree.
+"""Fine-tune the champion on users' corrections, and promote the result if it passes both tests.
 
 Usage: python -m flows.learn [--journal FILE]
 
-Running it again does no harm: only changed corrections or settings are learnt and judged again.
+It is safe to repeat: without changed corrections or settings, nothing is trained.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from prefect.runtime import flow_run
 from rich.console import Console
 
 from flows import clone
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import check_server, report_errors, run_in_child
 from flows.retrain import check_text, decide
 from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base.errors import NmtError
@@ -52,7 +52,7 @@ from stages.synthesis.composition import count_weighted_pairs, read_temperature
 def judge_learned(
     registry: Registry, challenger: Exported, *, corrections: CorrectionCorpus, gate: GateConfig
 ) -> tuple[Contest, Learned]:
-    """Judge the fine-tuned export, and record both tests."""
+    """Judge the fine-tuned export, record both tests, and return their result."""
     learned = judge_learning(
         registry,
         challenger,
@@ -70,13 +70,13 @@ def learn(
     learning: LearningConfig = LearningConfig(),
     gate: GateConfig = GateConfig(),
 ) -> Learned | None:
-    """Learn from what users corrected, and promote the result if both tests agree.
+    """Fine-tune the champion on users' corrections, and promote the result if it passes both tests.
 
-    The settings of the worker's clone are used, and are as before when it ends.
+    The settings of the worker's clone are used, and restored at the end.
 
     Args:
-        learning: What is learnt of corrections, and how long.
-        gate: How much evidence a promotion takes.
+        learning: Selection of corrections, and length of the training.
+        gate: Evidence that a promotion requires.
     """
     say = get_run_logger().info
     with clone.hold_clone(say):
@@ -84,7 +84,7 @@ def learn(
         run_stages(plan_stages("download"), shared=False)
         download = load(DownloadParams, "download")
         if missing := name_missing(learning):
-            say(f"{missing}, so nothing is learnt")
+            say(f"{missing}; nothing was trained")
             return None
         corrections = write_corrections(learning, download.languages, download.filter)
         uses = ", ".join(f"{n:,} {use}" for use, n in count_uses(corrections).items())
@@ -98,7 +98,7 @@ def learn(
             )
             return None
         if was_judged(corrections, learning, gate):
-            say("nothing is new since they were last learnt and judged")
+            say("no correction or setting has changed since the last test; nothing was trained")
             return None
         check_text("same")
         params = compose_params(corrections, learning, download)
@@ -117,17 +117,17 @@ def learn(
         note_judged(corrections, learning, gate)
     say("%s: %s", learned.contest.outcome, learned.contest.reason)
     create_markdown_artifact(
-        render_learned(learned), key="learned", description="What users have taught"
+        render_learned(learned), key="learned", description="Fine-tuning on corrections"
     )
     return learned
 
 
 def name_missing(learning: LearningConfig) -> str | None:
-    """Return the message about a missing journal, if it is missing."""
+    """Return a message if the journal of corrections is missing, otherwise None."""
     path = learning.journal
     if path.exists():
         return None
-    return f"there is no journal {path}; make serve CORRECTIONS={path} writes it"
+    return f"the journal {path} is missing; make serve CORRECTIONS={path} writes it"
 
 
 def compose_params(
@@ -136,7 +136,7 @@ def compose_params(
     """Return the params.yaml that fine-tunes the champion on corrections.
 
     Raises:
-        ConfigError: if it cannot be read together with the other corpora.
+        ConfigError: if another corpus has the name of the corrections.
         RegistryError: if there is no champion, or the registry does not answer.
     """
     present = read_settings()
@@ -155,18 +155,18 @@ def main(
         Path, typer.Option(help="The journal of corrections, as nmt serve writes it.")
     ] = paths.CORRECTIONS,
     *,
-    approved: Annotated[bool, typer.Option(help="Learn only approved corrections.")] = False,
+    approved: Annotated[bool, typer.Option(help="Train only on approved corrections.")] = False,
 ) -> None:
-    """Learn from what users corrected, and promote the result if both tests agree."""
+    """Fine-tune the champion on corrections, and promote the result if it passes both tests."""
     learning = LearningConfig(journal=journal, undecided=not approved)
     with report_errors():
         if missing := name_missing(learning):
             raise NmtError(missing)
-        plan_stages("export")  # before a server is started
+        plan_stages("export")  # checks before a server starts
         check_server()
-        with leave_nothing_behind():
+        with run_in_child():
             learned = learn(learning)
-    message = "nothing was learnt, for the reason above"
+    message = "nothing was trained, for the reason above"
     if learned is not None:
         message = f"{learned.contest.outcome}: {learned.contest.reason}"
     Console().print(message, markup=False, soft_wrap=True)

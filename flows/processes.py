@@ -1,4 +1,4 @@
-"""Processes that do not outlive us, and leave nothing behind when they end."""
+"""Start processes that end with this one, together with their children."""
 
 import ctypes
 import os
@@ -13,13 +13,13 @@ from pathlib import Path
 import psutil
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a service manager, and a terminal that is closed."""
+"""Signals of Ctrl-C, of a service manager, and of a closed terminal."""
 
-STOPPED = "stopped; what has ended or was saved is kept, and the same command goes on from there"
+STOPPED = "stopped; finished and saved work is kept, and the same command continues from there"
 """Message of a program that was stopped."""
 
 LEAVE_SECONDS = 110.0
-"""How long what a command leaves behind may take to end; service managers allow 90 to 120."""
+"""Seconds for the children of a command to end; service managers allow 90 to 120."""
 
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -30,28 +30,26 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, int(number))  # PR_SET_PDEATHSIG
     if os.getppid() != int(parent):
-        sys.exit("who started this is gone")
+        sys.exit("the parent process has ended")
 os.execv(command[0], command)
 """
-"""Start a command that gets a signal when this process ends for any reason; exec keeps the order.
+"""Program that executes a command which receives a signal when this process ends.
 
-A program of its own, since forking Python code in a process with threads may lock up. SIGINT is
-ordinary again: a shell starts what it puts into the background with SIGINT ignored, and Prefect,
-which turns SIGTERM into SIGINT, would never end.
+It is a separate program, because forking Python code in a process with threads may deadlock. It
+resets SIGINT: shells start background jobs with SIGINT ignored, and Prefect, which turns SIGTERM
+into SIGINT, would never end.
 """
 
 
 def leash(command: Sequence[str], *, last_word: signal.Signals = signal.SIGTERM) -> list[str]:
-    """Return the command that runs ``command`` until we die.
-
-    "We" is the thread that starts it: start what is to last in one that lasts.
+    """Return a command that runs ``command`` and receives a signal when the calling thread ends.
 
     Args:
         command: an absolute path and arguments.
-        last_word: the signal that it gets when we die.
+        last_word: the signal.
     """
-    us = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word))]
-    return [*us, *command]
+    program = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word))]
+    return [*program, *command]
 
 
 def start_session(
@@ -61,13 +59,13 @@ def start_session(
     folder: Path | None = None,
     last_word: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[str]:
-    """Start a command in a session of its own that ends with us; all that it says is one pipe.
+    """Start a command in a new session that ends with this thread; all output is one pipe.
 
     Args:
         command: an absolute path and arguments.
-        environment: variables beside our own.
-        folder: where it runs; ours if there is none.
-        last_word: the signal that it gets when we die.
+        environment: variables, added to those of this process.
+        folder: its working directory; None for the one of this process.
+        last_word: the signal that it receives when the calling thread ends.
     """
     return subprocess.Popen(
         leash(command, last_word=last_word),
@@ -83,7 +81,7 @@ def start_session(
 
 
 def signal_all(session: int, number: signal.Signals) -> None:
-    """Send a signal to all of a session, if any of it is left."""
+    """Send a signal to all processes of a session, if it still has any."""
     with suppress(ProcessLookupError):
         os.killpg(session, number)
 
@@ -97,19 +95,19 @@ def run_to_the_end(
     session: bool = True,
     last_word: signal.Signals = signal.SIGTERM,
 ) -> tuple[int, int]:
-    """Run a command, and wait for it and its orphans; signals to stop are no end of ours.
+    """Run a command, and wait for it and its orphans, even after a signal to stop.
 
     Args:
         command: an absolute path and arguments.
         environment: all its variables.
-        say: takes messages on what is waited for.
-        stop: is called with the process at the first signal to stop; a Prefect worker would take
-            the second for an order to die at once.
-        session: start a session of its own, which signals of a terminal do not reach.
-        last_word: the signal that it gets if we are killed.
+        say: receives a message while orphans still run.
+        stop: called with the process and the number of the first signal to stop; later signals are
+            ignored, because a Prefect worker would end at once after a second one.
+        session: start a new session, which signals of the terminal do not reach.
+        last_word: the signal that it receives if this process is killed.
 
     Returns:
-        Its exit code, and the number of the signal, or 0.
+        The exit code of the command, and the number of the signal to stop, or 0.
     """
     adopt_orphans()
     process = subprocess.Popen(
@@ -144,14 +142,14 @@ def adopt_orphans() -> None:
 
 
 def outlast_children(say: Callable[[str], None]) -> None:
-    """Wait for all child processes, and kill those that take too long."""
-    us = psutil.Process()
+    """Wait for all child processes, and kill them after ``LEAVE_SECONDS``."""
+    this_process = psutil.Process()
     end = time.monotonic() + LEAVE_SECONDS
-    if us.children():
-        say("waiting for what still saves its work")
-    while left := us.children(recursive=True):
+    if this_process.children():
+        say("waiting for processes that still save their work")
+    while children := this_process.children(recursive=True):
         if time.monotonic() > end:
-            for process in left:
+            for process in children:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
         with suppress(ChildProcessError):

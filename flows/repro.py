@@ -1,8 +1,8 @@
-"""Bring stages up to date by dvc in this terminal, one run of a checkout at a time.
+"""Run ``dvc repro`` in this terminal, one run per checkout at a time.
 
 Usage: python -m flows.repro [STAGE ...]
 
-Beside ``dvc repro``, it waits for another run, clears what a killed one left, and reports a stop.
+It waits for another run, removes leftovers of a killed one, and prints a message after a stop.
 """
 
 import os
@@ -21,12 +21,12 @@ from stages.runtime.entry import run_stage
 
 
 def say(sentence: str) -> None:
-    """Tell people something, on standard error."""
+    """Print a sentence on standard error."""
     Console(stderr=True).print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def reproduce(stages: list[str]) -> int:
-    """Run ``dvc repro``; return its exit code, or 128 and the number of the signal to stop."""
+    """Run ``dvc repro``; return its exit code, or 128 plus the number of a signal to stop."""
     clear_temporary_files()
     code, stopped_by = run_dvc(stages)
     if code and not stopped_by and clear_leftovers(say):
@@ -38,16 +38,16 @@ def reproduce(stages: list[str]) -> int:
 
 
 def run_dvc(stages: list[str]) -> tuple[int, int]:
-    """Run dvc in this terminal; return its exit code, and the signal to stop, or 0."""
+    """Run dvc in this terminal; return its exit code, and the number of a signal to stop, or 0."""
     environment = os.environ | {"PATH": dvc_program.prepend_python()} | dvc_program.QUIET
     command = [sys.executable, "-m", "dvc", "repro", *stages]
     return processes.run_to_the_end(command, environment, say=say, stop=stop_work, session=False)
 
 
 def stop_work(dvc: subprocess.Popen[bytes], number: int) -> None:
-    """Pass SIGTERM on to the stage that a dvc runs, or to dvc if it runs none.
+    """Forward SIGTERM to the stage that dvc runs, or to dvc if no stage runs.
 
-    Other signals of a terminal reach all programs in it by themselves.
+    Other signals of a terminal reach all of its programs by themselves.
     """
     if number != signal.SIGTERM:
         return
@@ -59,7 +59,7 @@ def stop_work(dvc: subprocess.Popen[bytes], number: int) -> None:
 
 
 def main() -> None:
-    """Bring the stages that are named up to date with all before them; without any, all."""
+    """Run the named stages and all before them; by default, all stages."""
     with hold_checkout(say):
         sys.exit(reproduce(sys.argv[1:]))
 

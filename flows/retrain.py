@@ -1,9 +1,9 @@
-"""Retrain on the current text, and promote the result if the gate decides so.
+"""Retrain on the current text, and promote the result if it passes the gate.
 
 Usage: python -m flows.retrain [--test-set current]
 
-Again does no harm: without new text, settings or code there is nothing to train, and the champion
-meets itself.
+It is safe to repeat: without new text, settings or code, nothing is trained, and the champion
+stays.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from prefect.settings import PREFECT_API_URL
 from rich.console import Console
 
 from flows.deploy import PROMOTION, ensure_limit
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import check_server, report_errors, run_in_child
 from flows.train import RETRIES, hold_up_to_date, plan_stages, publish
 from nmt_core.evaluation.registered import GateConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
@@ -40,22 +40,25 @@ from stages.registry.registry import ChampionMovedError, Registry, file_lock
 OutcomeT = TypeVar("OutcomeT")
 
 LEASE_SECONDS = 60.0
-"""After which the lock of one who died while promoting falls to the next."""
+"""Seconds after which the server releases the lock of a process that died."""
 
 LOCK_PATIENCE_SECONDS = 180.0
+"""Seconds to wait for the lock."""
 
 
 @task(task_run_name="decide", **RETRIES)
 def decide(
     judge: Callable[[Registry, Exported], tuple[Contest, OutcomeT]], *, promotion: str, by: str
 ) -> OutcomeT:
-    """Judge the export that is here, anew whenever the champion moves, and promote it if it won.
+    """Judge this clone's export, and promote it if it won; return the outcome.
+
+    If the champion changes meanwhile, the export is judged again.
 
     Args:
-        judge: judges it, and records the contest before anything is moved: a champion that meets
-            itself would have nothing to tell. Returns the contest, and what is to be returned.
-        promotion: an id; a promotion with a known id does nothing.
-        by: the user.
+        judge: judges the export, and records the contest before the champion changes. Returns the
+            contest and the outcome.
+        promotion: an id; repeating a promotion with the same id does nothing.
+        by: name of the user.
     """
     challenger = read_exported(load(DownloadParams, "download"))
     registry = Registry(challenger.name, lock=hold_shared_lock)
@@ -64,7 +67,7 @@ def decide(
         try:
             enact(registry, contest, challenger, promotion=promotion, by=by)
         except ChampionMovedError as error:
-            get_run_logger().info("%s; it is judged against the new one", error)
+            get_run_logger().info("%s; judging against the new champion", error)
         else:
             return outcome
 
@@ -72,7 +75,7 @@ def decide(
 def judge_export(
     registry: Registry, challenger: Exported, *, test_set: Judged, gate: GateConfig
 ) -> tuple[Contest, Contest]:
-    """Judge an export against the champion, and record the contest."""
+    """Judge an export against the champion, record the contest, and return it twice."""
     contest = run_contest(
         registry,
         challenger,
@@ -86,10 +89,10 @@ def judge_export(
 
 
 def check_text(test_set: Judged) -> None:
-    """Refuse a test set on which the model could not be judged, before it is trained.
+    """Check before training that the model can be judged on the test set.
 
     Raises:
-        NmtError: with the reason and a remedy.
+        NmtError: if it cannot, with the reason and a remedy.
     """
     download = load(DownloadParams, "download")
     registry = Registry(model_name(download.languages))
@@ -98,7 +101,7 @@ def check_text(test_set: Judged) -> None:
 
 @contextmanager
 def hold_shared_lock() -> Iterator[None]:
-    """Hold the locks of moving the champion: on this machine, and on the Prefect server."""
+    """Hold the locks for changes of the champion: on this machine, and on the Prefect server."""
     with file_lock():
         if not PREFECT_API_URL.value():
             yield
@@ -127,15 +130,15 @@ def retrain(
     """Train on the current text, and promote the model if tests show that it is better.
 
     Args:
-        settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
-            Null takes the one in the worker's clone.
-        revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the present state of the worker's clone; across pools, the newest commit.
-        test_set: same refuses a test set other than the one that the champion was promoted on;
-            current takes today's, if the champion cannot have been trained on it.
-        gate: How much evidence a promotion takes.
+        settings: Changes of params.yaml, as in `make repro`: train.seed=2, model=convs2s.
+            Null for the params.yaml of the worker's clone.
+        revision: Commit, tag or origin/BRANCH to run, with its params.yaml. Null for the current
+            state of the worker's clone; across pools, for the newest commit.
+        test_set: same requires the test set of the champion's promotion; current uses the current
+            one, if the champion cannot have been trained on it.
+        gate: Evidence that a promotion requires.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
-            there; clones share what they make through DVC's remote.
+            there; clones share results through DVC's remote.
     """
     with hold_up_to_date(
         "export",
@@ -153,21 +156,21 @@ def retrain(
         )
     get_run_logger().info("%s: %s", result.outcome, result.reason)
     create_markdown_artifact(
-        render_verdict(result), key="verdict", description="Champion or challenger"
+        render_verdict(result), key="verdict", description="Verdict of the gate"
     )
     return result
 
 
 def main(
     test_set: Annotated[
-        Judged, typer.Option(help="same: the champion's own test set; current: today's.")
+        Judged, typer.Option(help="same: the champion's test set; current: the current one.")
     ] = "same",
 ) -> None:
     """Train on the current text, and promote the model if tests show that it is better."""
     with report_errors():
-        plan_stages("export")  # before a server is started
+        plan_stages("export")  # checks before a server starts
         check_server()
-        with leave_nothing_behind():
+        with run_in_child():
             result = retrain(test_set=test_set)
     Console().print(f"{result.outcome}: {result.reason}", markup=False, soft_wrap=True)
 

@@ -1,8 +1,8 @@
-"""Let a teacher translate text, and train on it: a fast student, or a better model by more text.
+"""Translate text by a teacher and train on it: distillation or back-translation.
 
 Usage: python -m flows.synthesize [TEACHER] [--student] [--backward] [--text FILE ...] [SET ...]
 
-Whoever is stopped goes on: what was translated is kept, and training continues.
+The same command continues after a stop: translations are kept, and training continues.
 """
 
 import shutil
@@ -16,7 +16,7 @@ from prefect.cache_policies import NO_CACHE
 from rich.console import Console
 
 from flows import clone
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import check_server, report_errors, run_in_child
 from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base import files
 from nmt_core.base.config import Config, build
@@ -39,12 +39,12 @@ from stages.synthesis.composition import (
 from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 
 TEACHERS = paths.DOWNLOADS / "teachers"
-"""Copies of exports of this clone that teach: the student's takes their place."""
+"""Folder of copies of this clone's exports that are teachers; training replaces the export."""
 
 
 @task(task_run_name="translate", cache_policy=NO_CACHE)
 def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis:
-    """Let the teacher translate the text that it has not translated yet."""
+    """Translate by the teacher all text that is not translated yet; return the counts."""
     log = get_run_logger().info
     return synthesize(
         config, languages, say=lambda done, total: log(f"{done:,} of {total:,} lines")
@@ -58,14 +58,14 @@ def synthesize_and_train(
     student: bool = False,
     settings: list[str] | None = None,
 ) -> WrittenSynthesis:
-    """Let a teacher translate text, and train a model on it beside the text that is there.
+    """Translate text by a teacher, and train a model on these pairs and the present text.
 
-    The settings of the worker's clone are used; they then name the pairs, and stay so.
+    The settings of the worker's clone are used; afterwards they include the pairs.
 
     Args:
-        synthesis: Who translates what, and which pairs are kept.
-        student: Train a small, fast model, by the preset student.
-        settings: What to change in params.yaml for the training, as in `make repro`.
+        synthesis: Teacher, direction, text and sampling weight.
+        student: Train a small, fast model, with the preset student.
+        settings: Changes of params.yaml for the training, as in `make repro`.
     """
     say = get_run_logger().info
     with clone.hold_clone(say):
@@ -82,19 +82,19 @@ def synthesize_and_train(
         compose(kept=1, pairs=1.0)  # checks all settings before hours of translating
         try:
             if values != present:
-                of_text = build_all(values, source=str(paths.PARAMS))
-                without = render_params(of_text)
-                put_aside(without)
-                clone.put_params(without)
+                sections = build_all(values, source=str(paths.PARAMS))
+                params = render_params(sections)
+                put_aside(params)
+                clone.put_params(params)
             run_stages(plan_stages("download"), shared=False)
             written = translate_text(config, load(DownloadParams, "download").languages)
-            others = count_weighted_pairs(read_temperature(present))
-            clone.put_params(render_params(pin_all(compose(written.kept, others))))
+            pairs = count_weighted_pairs(read_temperature(present))
+            clone.put_params(render_params(pin_all(compose(written.kept, pairs))))
         finally:
             put_back()
-        say("%d of %d translations are kept, in %s", written.kept, written.lines, config.folder)
+        say("%d of %d translations are usable, in %s", written.kept, written.lines, config.folder)
         create_markdown_artifact(
-            render_synthesis(written), key="synthesis", description="What the teacher has made"
+            render_synthesis(written), key="synthesis", description="Translations of the teacher"
         )
         run_stages(plan_stages("export"), shared=False)
         publish()
@@ -102,18 +102,18 @@ def synthesize_and_train(
 
 
 def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
-    """Return settings that name a copy of this clone's export, where that is the teacher.
+    """Return settings with a copy of the teacher, if the teacher is this clone's export.
 
     Raises:
-        ConfigError: if it has learnt from these very pairs.
+        ConfigError: if the export was trained on pairs of this corpus.
     """
     if config.teacher.resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
         return config
     if any(config.corpus in text.corpora for text in read_texts(paths.EXPORT)):
         copies = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
         raise ConfigError(
-            f"{paths.EXPORT} has itself learnt from the pairs of {config.corpus}; name their "
-            f"teacher, of which copies are kept: {copies}"
+            f"{paths.EXPORT} was itself trained on {config.corpus} pairs; name their teacher; "
+            f"copies of teachers: {copies}"
         )
     copy = TEACHERS / digest_bundle(paths.EXPORT)[:16]
     if not copy.exists():
@@ -129,15 +129,16 @@ def main(
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="As in make repro.")
     ] = None,
     *,
-    student: Annotated[bool, typer.Option(help="Train a small, fast model on it.")] = False,
+    student: Annotated[bool, typer.Option(help="Train a small, fast model.")] = False,
     backward: Annotated[
-        bool, typer.Option(help="Translate text of the target language into the source language.")
+        bool, typer.Option(help="Back-translate text of the target language.")
     ] = False,
     text: Annotated[
-        list[Path] | None, typer.Option(help="A file with a sentence a line; several times.")
+        list[Path] | None,
+        typer.Option(help="File with one sentence per line; repeat it for several."),
     ] = None,
 ) -> None:
-    """Let a teacher translate text, and train on it beside the text that is there."""
+    """Translate text by a teacher, and train a model on these pairs and the present text."""
     with report_errors():
         plan_stages("export")
         synthesis = build(
@@ -146,8 +147,8 @@ def main(
             at="synthesis",
         )
         check_inputs(synthesis, load(DownloadParams, "download").languages)
-        check_server()  # what is wrong with all else was told before one is started
-        with leave_nothing_behind():
+        check_server()  # last, because it may start a server
+        with run_in_child():
             written = synthesize_and_train(synthesis, student=student, settings=settings)
     Console().print(render_synthesis(written), markup=False, soft_wrap=True)
 

@@ -1,14 +1,14 @@
-"""Bring every stage up to date, in order, to a trained, evaluated and exported model.
+"""Run all stages in order, up to a trained, evaluated and exported model.
 
 Usage: python -m flows.train [--until STAGE]
 
-The stages run in this clone, or each in a clone of a worker of its pool. Between clones goes a
-commit, the text of params.yaml and what DVC's remote holds, nothing else. Each part walks through
-the stages from the first, for DVC to find in the remote what was made elsewhere: a lock file of
-another clone would be believed with any params.yaml.
+The stages run in this clone, or each in the clone of a worker of its pool. Clones share only a
+commit, the text of params.yaml and DVC's remote. Each part starts from the first stage, so that DVC
+finds results of other clones in the remote: with a lock file of another clone, DVC would not check
+params.yaml.
 
-The program reports to the server of ``make server`` or PREFECT_API_URL. Without one, Prefect starts
-its own, but not if all stages are up to date: that takes longer than finding out.
+The program reports to the server of ``make server`` or PREFECT_API_URL. Without a server, Prefect
+starts a temporary one, unless all stages are up to date.
 """
 
 import os
@@ -34,7 +34,7 @@ from prefect.deployments import run_deployment
 from prefect.states import Cancelling
 
 from flows import clone, dvc_program
-from flows.entry import check_server, leave_nothing_behind, report_errors
+from flows.entry import check_server, report_errors, run_in_child
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
 from stages import paths
@@ -44,23 +44,23 @@ from stages.reporting.evaluation import Evaluation
 from stages.reporting.pages import render_template
 
 RETRY_SECONDS = [10.0, 60.0, 300.0]
-"""Seconds before retries of a stage whose server was away, or that another dvc has locked."""
+"""Seconds before each retry of a stage whose server did not answer, or that another dvc locked."""
 
 POLL_SECONDS = 2.0
-"""Between two looks at a part that runs elsewhere."""
+"""Seconds between requests for the state of a part that runs elsewhere."""
 
 STAGE = "train"
 """The stage before which the text is checked."""
 
 NEWEST = "origin/HEAD"
-"""The revision of which several clones make one model, unless another one is named."""
+"""Default revision of a run on several pools."""
 
 LOCK_FILE = "dvc-lock"
-"""Key of the artifact in which a part hands its lock file over."""
+"""Key of the artifact with the lock file of a part."""
 
 
 async def may_pass(_task: object, _run: object, state: State[Any]) -> bool:
-    """Tell whether trying again may help: a server was away, or another dvc was at work."""
+    """Tell whether a retry may help: a server did not answer, or another dvc ran."""
     error = await state.aresult(raise_on_failure=False)
     if isinstance(error, dvc_program.StageError):
         return error.code == os.EX_TEMPFAIL
@@ -73,12 +73,12 @@ RETRIES: dict[str, Any] = {
     "retry_delay_seconds": RETRY_SECONDS,
     "retry_condition_fn": may_pass,
 }
-"""Options of tasks that are tried again."""
+"""Options of tasks with retries."""
 
 
 @task(**RETRIES)
 def reproduce(stage: str, *, shared: bool, done: bool) -> None:
-    """Reproduce one stage; DVC decides, or has decided, whether it has to run."""
+    """Reproduce one stage, unless it is ``done``; DVC decides whether it has to run."""
     say = get_run_logger().info
     if done:
         say(f"Stage {stage!r} didn't change, skipping")
@@ -88,7 +88,7 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
 
 @task(task_run_name="collect", **RETRIES)
 def collect(lock: str) -> None:
-    """Pull the results of other clones by their lock file."""
+    """Pull the results of other clones by the text of their lock file."""
     files.write_text(paths.LOCK, lock)
     dvc_program.transfer(["pull", "--quiet"], get_run_logger().info)
     dvc_program.check_up_to_date()
@@ -104,19 +104,19 @@ def hold_up_to_date(
     across_pools: bool = False,
     before_training: Callable[[], None] = lambda: None,
 ) -> Iterator[None]:
-    """Hold this clone with everything up to date in it, up to and including a stage.
+    """Run all stages up to and including ``until``, and hold this clone's lock for the block.
 
     Args:
         until: the last stage.
-        settings: changes of params.yaml; without changes and revision, the flow uses the present
+        settings: changes of params.yaml; without changes and revision, the flow uses the current
             state of the clone.
-        revision: the commit to work on; across pools, the newest by default.
-        renew: report changed files, and start from the present champion.
-        across_pools: run each stage where ``dvc.yaml`` says, the first ones here.
-        before_training: is called when the text is ready, and may refuse it.
+        revision: the commit to run; across pools, the newest by default.
+        renew: report changed files, and start from the current champion.
+        across_pools: run each stage in its pool of ``dvc.yaml``, the first stages here.
+        before_training: called before training; raises an error to reject the text.
 
     Raises:
-        NmtError: if a parameter is wrong, a stage fails, or clones share no remote.
+        NmtError: if a setting is wrong, a stage fails, or DVC has no remote.
     """
     say = get_run_logger().info
     if not across_pools:
@@ -149,8 +149,8 @@ def hold_up_to_date(
 
 
 def introduce() -> None:
-    """Say which commit this run works on."""
-    get_run_logger().info("this run works on %s", clone.describe_clone())
+    """Log the commit of this run."""
+    get_run_logger().info("running %s", clone.describe_clone())
 
 
 def run_stages(
@@ -159,9 +159,9 @@ def run_stages(
     shared: bool,
     before_training: Callable[[], None] = lambda: None,
 ) -> None:
-    """Bring stages up to date, one after another, a task each.
+    """Run stages in order, each as a task.
 
-    DVC is asked of all at once first: where it has nothing to do, every question takes a second.
+    Up-to-date stages are found by one command first, because a command per stage takes a second.
     """
     done = 0 if shared else dvc_program.count_done(stages)
     for number, stage in enumerate(stages):
@@ -171,10 +171,10 @@ def run_stages(
 
 
 def plan_stages(until: str) -> list[str]:
-    """Return the stages to run, in order; a typo in params.yaml costs a second, not a night.
+    """Return the stages to run, in order, after a check of params.yaml.
 
     Raises:
-        ConfigError: if a parameter is wrong or the stage is unknown.
+        ConfigError: if a setting is wrong, or the stage is unknown.
     """
     check_all()
     stages = dvc_program.list_stages()
@@ -184,7 +184,7 @@ def plan_stages(until: str) -> list[str]:
 
 
 def list_parts(stages: list[str]) -> list[tuple[str, list[str]]]:
-    """Return the parts in order: a pool, and all stages from the first to the last that it runs."""
+    """Return the parts in order: a pool, and all stages from the first to the part's last."""
     pool_of = dvc_program.map_pools()
     parts: list[tuple[str, list[str]]] = []
     done = 0
@@ -196,10 +196,10 @@ def list_parts(stages: list[str]) -> list[tuple[str, list[str]]]:
 
 @flow
 def part(stages: list[str], revision: str, params: str) -> None:
-    """Bring stages up to date in this worker's clone, as part of a run on several pools.
+    """Run stages in this worker's clone, as a part of a run on several pools.
 
     Args:
-        stages: Stages in order, from the first: what is in DVC's remote is taken from there.
+        stages: Stages in order, from the first; results in DVC's remote are pulled.
         revision: Full name of the commit.
         params: Text of params.yaml.
     """
@@ -210,15 +210,17 @@ def part(stages: list[str], revision: str, params: str) -> None:
         run_stages(stages, shared=True)
         lock = paths.LOCK.read_text(encoding="utf-8")
     create_markdown_artifact(
-        f"```yaml\n{lock}```", key=LOCK_FILE, description=f"What commit {revision[:12]} made"
+        f"```yaml\n{lock}```", key=LOCK_FILE, description=f"Lock file of commit {revision[:12]}"
     )
 
 
 def delegate(pool: str, stages: list[str], revision: str, params: str) -> str:
-    """Have a part done by a worker of its pool, and return the lock file it ended with.
+    """Run a part in its pool, and return the text of its lock file.
+
+    If this flow ends, the part is cancelled.
 
     Raises:
-        NmtError: if it does not end well; an end of ours is an end of it, too.
+        NmtError: if the part fails.
     """
     run = run_deployment(
         f"part/stages-on-{pool}",
@@ -238,18 +240,18 @@ def delegate(pool: str, stages: list[str], revision: str, params: str) -> str:
             raise
         if not run.state.is_completed():
             raise NmtError(
-                f"{run.name!r} ended as {run.state.name} ({run.state.message}); its own log says "
-                f"why, and the same run again continues where it stopped"
+                f"{run.name!r} ended as {run.state.name} ({run.state.message}); its log has the "
+                f"reason, and a new run continues where it stopped"
             )
-        [handed_over] = client.read_artifacts(
+        [artifact] = client.read_artifacts(
             artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[LOCK_FILE])),
             flow_run_filter=FlowRunFilter(id=FlowRunFilterId(any_=[run.id])),
         )
-    return str(handed_over.data).removeprefix("```yaml\n").removesuffix("```")
+    return str(artifact.data).removeprefix("```yaml\n").removesuffix("```")
 
 
 def publish() -> None:
-    """Publish verdict, scores and translations beside the flow run, as far as stages made them."""
+    """Create an artifact of verdict, scores and translations, if they exist."""
     scores, examples = paths.REPORTS / "evaluate.json", paths.REPORTS / "examples.json"
     if scores.exists():
         page = render_template(
@@ -257,7 +259,7 @@ def publish() -> None:
             evaluation=Evaluation.read(scores),
             examples=files.read_json(examples) if examples.exists() else [],
         )
-        create_markdown_artifact(page, key="report", description="Ready or not, and why")
+        create_markdown_artifact(page, key="report", description="Verdict, scores and translations")
 
 
 @flow
@@ -271,30 +273,28 @@ def train(
     """Train, evaluate and export a model; stages that are up to date are skipped.
 
     Args:
-        until: Last stage to bring up to date, such as train, evaluate or export.
-        settings: What to change in params.yaml, as in `make repro`: train.seed=2, model=convs2s.
-            Null takes the one in the worker's clone.
-        revision: What to work on: a commit, a tag or origin/BRANCH, whose params.yaml counts.
-            Null takes the present state of the worker's clone; across pools, the newest commit.
+        until: Last stage to run, such as train, evaluate or export.
+        settings: Changes of params.yaml, as in `make repro`: train.seed=2, model=convs2s.
+            Null for the params.yaml of the worker's clone.
+        revision: Commit, tag or origin/BRANCH to run, with its params.yaml. Null for the current
+            state of the worker's clone; across pools, for the newest commit.
         across_pools: Run each stage in the pool that dvc.yaml names, in the clone of a worker
-            there; clones share what they make through DVC's remote.
+            there; clones share results through DVC's remote.
     """
     with hold_up_to_date(until, settings=settings, revision=revision, across_pools=across_pools):
         publish()
 
 
 def main(
-    until: Annotated[
-        str, typer.Option(metavar="STAGE", help="Last stage to bring up to date.")
-    ] = "export",
+    until: Annotated[str, typer.Option(metavar="STAGE", help="Last stage to run.")] = "export",
 ) -> None:
-    """Bring every stage up to date, in order, to a trained, evaluated and exported model."""
+    """Run all stages in order, up to a trained, evaluated and exported model."""
     with report_errors():
-        stages = plan_stages(until)  # before a server is started
+        stages = plan_stages(until)  # checks before a server starts
         if check_server() is None and dvc_program.count_done(stages) == len(stages):
             typer.echo("All stages are up to date.")
             return
-        with leave_nothing_behind():
+        with run_in_child():
             train(until)
 
 

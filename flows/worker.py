@@ -2,9 +2,9 @@
 
 Usage: python -m flows.worker POOL [--limit RUNS]
 
-On a stop signal, a Prefect worker ends at once, while its stages still save their checkpoints.
-This program waits for these stages. Its runs are *Crashed* after three missed heartbeats, by the
-watch of ``make deploy``.
+After a stop signal, a Prefect worker ends at once, while its stages still save their checkpoints.
+This program waits for these stages. The automation of ``make deploy`` marks their runs as *Crashed*
+after three missed heartbeats.
 """
 
 import os
@@ -27,19 +27,19 @@ from nmt_core.corpora.fetch.address import redact_url
 from stages.tracking.tracker import tracking_uri
 
 ENVIRONMENT = {
-    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",  # a server of its own would have no runs
-    # without these two, a run that ends while the database is away stays Running for ever
+    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",  # a temporary server would have no runs
+    # otherwise a run that ends while the database does not answer would stay Running forever
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
     "PREFECT_CLIENT_MAX_RETRIES": "20",
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_WORKER_QUERY_SECONDS": "2",
 }
-"""What a worker and its runs have unless the caller says otherwise."""
+"""Default environment variables of a worker and its runs."""
 
 
 def main(
-    pool: Annotated[str, typer.Argument(help="Pool to take runs from; made if there is none.")],
-    limit: Annotated[int, typer.Option(min=1, help="Runs at once.")] = 1,
+    pool: Annotated[str, typer.Argument(help="Pool to take runs from; created if it is missing.")],
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent runs.")] = 1,
     *,
     leashed: Annotated[
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
@@ -57,34 +57,34 @@ def main(
                 build_command(pool, limit),
                 build_environment(url),
                 say=typer.echo,
-                last_word=signal.SIGKILL,  # its runs notice that, and say that they have crashed
+                last_word=signal.SIGKILL,  # its runs detect that, and report a crash
             )
     raise typer.Exit(code)
 
 
 def build_command(pool: str, limit: int) -> list[str]:
-    """Return Prefect's own worker."""
-    chosen = [f"--pool={pool}", f"--type={PROCESS}", f"--limit={limit}"]
-    return [sys.executable, "-m", "prefect", "worker", "start", *chosen]
+    """Return the command of Prefect's worker."""
+    options = [f"--pool={pool}", f"--type={PROCESS}", f"--limit={limit}"]
+    return [sys.executable, "-m", "prefect", "worker", "start", *options]
 
 
 def build_environment(url: str) -> dict[str, str]:
-    """Return the variables of a worker, which its runs inherit."""
-    here = {"NMT_PROJECT": str(Path.cwd())}
-    return here | ENVIRONMENT | dict(os.environ) | {"PREFECT_API_URL": url}
+    """Return the environment variables of a worker, which its runs inherit."""
+    project = {"NMT_PROJECT": str(Path.cwd())}
+    return project | ENVIRONMENT | dict(os.environ) | {"PREFECT_API_URL": url}
 
 
 def check_pool(pool: str) -> None:
-    """Make the pool if there is none.
+    """Create the pool if it is missing.
 
     Raises:
-        NmtError: if its runs are no processes.
+        NmtError: if the pool does not run processes.
     """
     with get_client(sync_client=True) as client:
         kind = ensure_pool(client, pool)
     if kind != PROCESS:
         raise NmtError(
-            f"pool {pool} is of kind {kind}, and this program runs processes; run: "
+            f"pool {pool} has type {kind}, but this program runs processes; run: "
             f"{name_program('prefect')} worker start --pool {pool}"
         )
 

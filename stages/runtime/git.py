@@ -60,7 +60,7 @@ def describe_commit(revision: str) -> str:
     return git("log", "--max-count=1", "--format=%h (%s)", "--end-of-options", revision)
 
 
-def is_within(older: str, newer: str) -> bool:
+def is_ancestor(older: str, newer: str) -> bool:
     """Tell whether ``older`` is ``newer`` or its ancestor; False for unknown commits."""
     try:
         git("merge-base", "--is-ancestor", older, newer)

@@ -384,7 +384,7 @@ def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
     assert [("promote", 1)] * 2 == [(one["outcome"], one["champion"]) for one in judged]
     assert "1" == tags[winner]["previous_champion"]
     assert f"from version 1 to version {winner}" in second.log
-    assert "it is judged against the new one" in second.log
+    assert "judging against the new champion" in second.log
     assert f"{second.contest['outcome']}: {second.contest['reason']}" in second.log
     if second.contest["outcome"] == "promote":
         assert str(winner) == tags[of_run[second.run]]["previous_champion"]
@@ -412,7 +412,7 @@ def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
 def test_a_night_without_anything_new_trains_nothing(taught):
     (night, after), _ = taught
 
-    assert "nothing is new since they were last learnt and judged" in after.log
+    assert "no correction or setting has changed since" in after.log
     assert "Running stage 'train'" not in after.log
     assert after.champion == night.champion
 

@@ -242,7 +242,7 @@ def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
     clean = f"commit {head_commit()[:7]} (Begin)"
     assert clone.describe_clone() == clean
     CODE.write_text("edited")
-    assert clone.describe_clone() == f"{clean}, and changes that are in none"
+    assert clone.describe_clone() == f"{clean} with uncommitted changes"
     monkeypatch.chdir(tmp_path)
     assert clone.describe_clone() == "no commit"
     with clone.hold_clone(pytest.fail):

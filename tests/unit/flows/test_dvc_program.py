@@ -129,10 +129,10 @@ def collect(log):
         (
             collect,
             [("", 0), ('{"shard": [], "train": []}', 0)],
-            "is not what this clone would make: shard, train",
+            "differ from this clone's code or settings: shard, train",
         ),
         (lambda _: dvc_program.check_remote(), [("shared", 0)], None),
-        (lambda _: dvc_program.check_remote(), [("", 0)], "DVC has no remote, by which clones"),
+        (lambda _: dvc_program.check_remote(), [("", 0)], "DVC has no default remote"),
     ],
 )
 def test_what_clones_share_is_asked_of_dvc(asked, project, monkeypatch, call, ends, error):

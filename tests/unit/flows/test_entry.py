@@ -25,7 +25,7 @@ def begin(work):
         return number
     code = 99
     try:
-        with entry.leave_nothing_behind():
+        with entry.run_in_child():
             code = work()
     except SystemExit as stop:
         Path("stopped").touch()
@@ -92,7 +92,7 @@ def test_lock_is_held_by_one(tmp_path):
 )
 def test_stopped_flow_says_that_it_goes_on(monkeypatch, capsys, error, stopped):
     monkeypatch.setattr(entry, "move_to_child", lambda: None)
-    with pytest.raises(type(error)), entry.leave_nothing_behind():
+    with pytest.raises(type(error)), entry.run_in_child():
         raise error
 
     assert ("the same command goes on" in capsys.readouterr().err) == stopped

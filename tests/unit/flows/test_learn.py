@@ -108,14 +108,14 @@ def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, re
 def test_a_journal_that_is_not_there_is_named(flow, caplog):
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn(LearningConfig(journal=Path("typo.jsonl"))) is None
-    assert "there is no journal typo.jsonl" in caplog.text
+    assert "journal typo.jsonl is missing" in caplog.text
     assert "decide" not in str(flow.done)
     result = invoke(learn.main, "--journal", "typo.jsonl")
-    assert (result.exit_code, "there is no journal typo.jsonl" in result.stderr) == (1, True)
+    assert (result.exit_code, "journal typo.jsonl is missing" in result.stderr) == (1, True)
     Path("typo.jsonl").touch()
     caplog.clear()
     learn.learn.fn(LearningConfig(journal=Path("typo.jsonl")))
-    assert "there is no journal" not in caplog.text
+    assert "is missing" not in caplog.text
 
 
 def test_failed_corrections_are_learnt_later(flow):
@@ -134,7 +134,7 @@ def test_undecided_corrections_are_learnt_by_default(stub_flow, words, undecided
     stub_flow.install(
         learn,
         check_server=lambda: None,
-        leave_nothing_behind=nullcontext,
+        run_in_child=nullcontext,
         learn=settings.append,
     )
     result = invoke(learn.main, "--journal", "j.jsonl", *words)

@@ -100,7 +100,7 @@ def test_a_list_of_locks_that_dvc_cannot_read_is_removed(repo, path):
         path.write_bytes(left)
         assert not lockable(repo), left
 
-        assert (True, [f"{path} was left by a dvc that was killed; it is removed"]) == clear()
+        assert (True, [f"removed {path}, which a killed dvc had left"]) == clear()
         assert lockable(repo)
     path.write_text(FREE)
     assert (False, []) == clear()

@@ -88,7 +88,7 @@ def test_a_stopped_program_stays_until_stages_have_saved(program, tmp_path, numb
     (tmp_path / "leave").touch()
     assert 1 == process.wait(SECONDS)
     assert (tmp_path / "saved").exists()
-    assert "told\nwaiting for what still saves its work\n" == process.stdout.read()
+    assert "told\nwaiting for processes that still save their work\n" == process.stdout.read()
 
 
 def test_a_command_is_told_to_stop_once(program, tmp_path):

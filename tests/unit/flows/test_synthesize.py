@@ -135,7 +135,7 @@ def test_the_command_says_all_of_it(flow):
         flow_module,
         check_inputs=lambda config, languages: checked.append(config),
         check_server=lambda: None,
-        leave_nothing_behind=nullcontext,
+        run_in_child=nullcontext,
         synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
     )
     words = "teacher train.seed=7 --student --text a.de --text b.de --backward"

@@ -255,7 +255,7 @@ def test_server_of_its_own_starts_only_if_there_is_work(patch, server, done):
         train,
         plan_stages=lambda until: ["download", until],
         check_server=lambda: server,
-        leave_nothing_behind=lambda: nullcontext(calls.append("leave nothing")),
+        run_in_child=lambda: nullcontext(calls.append("leave nothing")),
         train=calls.append,
     )
     patch(dvc_program, count_done=lambda stages: done)

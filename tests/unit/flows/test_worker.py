@@ -24,7 +24,7 @@ def _elsewhere(project):
 def test_a_flow_needs_no_server_but_a_worker_does():
     with temporary_settings({PREFECT_API_URL: None}):
         assert check_server() is None
-        with pytest.raises(NmtError, match="no Prefect server is known here"):
+        with pytest.raises(NmtError, match="no Prefect server is configured"):
             require_server()
 
 
@@ -43,9 +43,9 @@ def answer_login(login):
     ("ready", "login", "message"),
     [
         (200, "admin:right", None),
-        (200, "admin:wrong", "wants another password"),
-        (503, "admin:right", "no Prefect server is ready at .* .*503"),  # without its database
-        (None, "admin:right", "no Prefect server is ready at"),
+        (200, "admin:wrong", "rejects the password"),
+        (503, "admin:right", "no Prefect server answers at .* .*503"),  # without its database
+        (None, "admin:right", "no Prefect server answers at"),
     ],
 )
 def test_server_must_be_ready_and_take_our_password(ready, login, message):

@@ -175,7 +175,7 @@ def test_given_vectors_become_matrices_with_counts(tmp_path, frozen):
     assert source[4:].tolist() == target[4:].tolist() == [[1, 2], [2, 3.5], [3, 5]]
     assert not np.array_equal(source, target)  # beginnings and ends are drawn for each side
     (tmp_path / "target.vec").write_text("1 1\na 1\n")
-    with pytest.raises(CorpusError, match="of 2 numbers and target vectors of 1; take two"):
+    with pytest.raises(CorpusError, match="of 2 dimensions and target vectors of 1; use two"):
         embeddings.run(params, **places, embeddings=folder)
 
 

@@ -76,7 +76,7 @@ def test_what_follows_the_budget_needs_one_that_ends(values):
 def test_a_training_does_not_start_from_its_own_result(values):
     own = {"kind": "bundle", "folder": "models/export"}
     changed = values["download"] | {"initial_model": own}
-    with pytest.raises(ConfigError, match=r"initial_model\.folder models/export is what this"):
+    with pytest.raises(ConfigError, match=r"initial_model\.folder models/export is the export"):
         build_section(SECTIONS["download"], {"download": changed}, "download", source="it")
     other = values["download"] | {"initial_model": own | {"folder": "models/initial"}}
     found = build_section(SECTIONS["download"], {"download": other}, "download", source="it")

@@ -251,7 +251,7 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
     run(monkeypatch, "train.seed=7")
     assert "DATA" not in capsys.readouterr().err
     run(monkeypatch, "train=full")
-    assert "the text is that of demo; TEXT= or DATA= chooses another" in capsys.readouterr().err
+    assert "the text is demo; TEXT= or DATA= chooses other text" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_names_with_special_characters_need_quotes(project, monkeypatch, name):
     """As the error says."""
     (project / name).write_text((project / "text/train.de").read_text())
     setting = "download.corpora.files.train.source"
-    with pytest.raises(ConfigError, match=r"""in quotes within quotes: "a\.b='c \(1\)'\"$"""):
+    with pytest.raises(ConfigError, match=r"""in quotes within quotes: "a\.b='c d'\"$"""):
         run(monkeypatch, "data=files", f"{setting}={name}")
     written = run(monkeypatch, "data=files", f"{setting}='{name}'")
     assert written["download"]["corpora"]["files"]["train"]["source"] == name

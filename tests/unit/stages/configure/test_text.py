@@ -110,7 +110,7 @@ def test_held_out_sets_belong_to_the_first_corpus_of_files(folder):
 
     assert found.corpora["memory"]["validation"] == {"source": "dev.de", "target": "dev.en"}
     assert found.corpora["memory"]["test"] == {"source": "table.csv"}
-    with pytest.raises(ConfigError, match="needs a corpus of files"):
+    with pytest.raises(ConfigError, match="requires a corpus of files"):
         read_text("europarl", languages="de-en", test="test.de test.en")
     with pytest.raises(ConfigError, match=r"TEST=.* must name"):
         read_text("memory.tmx", test="test.de test.en table.csv")

@@ -167,7 +167,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert few["train"]["budget"] == {"tokens": 50_000}
     assert train.model == build_all(before, source="test")["train"].model
     assert "corrections" not in before["download"]["corpora"]
-    with pytest.raises(ConfigError, match="give yours another name"):
+    with pytest.raises(ConfigError, match="reserved for corrections"):
         compose_learning(values, written, learning, champion="d" * 64, pairs=1.0, folder=folder)
 
 

@@ -62,7 +62,7 @@ OTHER_SCORE = {"signature": "BLEU|version:1.0"}
         ({}, HASH, None, None),
         ({"held_out": GIVEN}, HASH, None, None),
         (OLD | OTHER_SCORE, HASH, r"another test set.*test_set=current", None),
-        (OTHER_SCORE, HASH, r"scored as BLEU\|version:1\.0", None),
+        (OTHER_SCORE, HASH, r"scored with BLEU\|version:1\.0", None),
         (OLD, "by the grammar", "another test set", "may have been trained"),
         (OLD_GIVEN, HASH, "another", "may have been trained"),
         (OLD, GIVEN, "another", "may have been trained"),

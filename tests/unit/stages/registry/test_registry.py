@@ -171,7 +171,7 @@ def test_promotion_is_not_repeated_after_a_rollback():
         (1, withdraw, RegistryError, "version 1 is the first champion"),
         (2, lambda one: promote(one, 3, 1), ChampionMovedError, "from version 1 to version 2"),
         (2, lambda one: promote(one, 3, None), ChampionMovedError, "from none to version 2"),
-        (2, lambda one: promote(one, 2, 2), RegistryError, "version 2 of nmt-de-en is the champ"),
+        (2, lambda one: promote(one, 2, 2), RegistryError, "version 2 of nmt-de-en is already"),
         (2, lambda one: promote(one, 7, 2), RegistryError, "no version 7; known: 3, 2, 1"),
         (
             2,
@@ -243,7 +243,7 @@ def test_export_that_is_not_registered_is_sent_once(project, monkeypatch):
     registry, mlflow = opened()
     for send, error, words in (
         (Mock(side_effect=NmtError("no answer")), RegistryAwayError, "^no answer; start it"),
-        (Mock(), RegistryError, r"models/export is not the export to register"),
+        (Mock(), RegistryError, r"has replaced models/export"),
     ):
         monkeypatch.setattr(module, "send", send)
         with pytest.raises(error, match=words):

@@ -15,7 +15,7 @@ from stages.runtime.git import (
     describe_commit,
     git,
     head_commit,
-    is_within,
+    is_ancestor,
     list_changed_files,
     resolve_revision,
 )
@@ -84,13 +84,13 @@ def test_revisions_resolve_to_commits(repository):
             resolve_revision(unknown)
 
 
-def test_a_commit_is_within_itself_and_its_descendants(repository):
+def test_a_commit_is_ancestor_itself_and_its_descendants(repository):
     first, second = head_commit(), commit("second\n")
-    assert is_within(first, first)
-    assert is_within(first, second)
-    assert not is_within(second, first)
-    assert not is_within("f" * 40, second)
-    assert not is_within(first, "nothing")
+    assert is_ancestor(first, first)
+    assert is_ancestor(first, second)
+    assert not is_ancestor(second, first)
+    assert not is_ancestor("f" * 40, second)
+    assert not is_ancestor(first, "nothing")
 
 
 def test_commits_have_name_subject_and_date(repository, monkeypatch):
