@@ -1,4 +1,4 @@
-# The menu. `make` alone explains it.
+# Commands of the project; `make` alone lists them.
 .DEFAULT_GOAL := help
 .PHONY: help help-dev setup lock audit repro check-text plan compare corpora test test-all test-fast test-slow check fix flow retrain learn student backtranslate deploy server run worker mlflow sync champion promote rollback serve bench docs gpu-check clean uninstall
 
@@ -10,12 +10,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := $(VENV)/ready
 SPACY := $(VENV)/spacy
-# The articles' presets read spaCy's words; nothing else needs its packages.
+# Only the articles' presets use spaCy.
 READY := $(if $(findstring article,$(MODEL)$(DATA)),$(SPACY),$(SETUP))
 DEV := $(VENV)/dev
 SERVERS := $(VENV)/servers
 
-# Which PyTorch: the one for NVIDIA GPUs where there is one, else the smaller one for processors.
+# Build of PyTorch: for NVIDIA GPUs if there is one, otherwise the smaller one for CPUs.
 TORCH_VERSION := 2.13.0
 TORCH_CPU := https://download.pytorch.org/whl/cpu/torch/
 TORCH ?= $(if $(shell command -v nvidia-smi),cuda,cpu)
@@ -23,24 +23,24 @@ SIZE_cpu := 200 MB; TORCH=cuda installs the build for NVIDIA GPUs
 SIZE_cuda := 3 GB; TORCH=cpu installs the build without GPU support
 PIP := $(BIN)/pip --disable-pip-version-check
 LOCKED := install --require-hashes --no-deps --no-compile
-# The CPU build is not on PyPI: try the places that pip knows, then PyTorch's own.
+# The CPU build is not on PyPI: try pip's configured indexes, then PyTorch's own.
 INSTALL_cpu = $(PIP) --retries 1 $(LOCKED) --quiet -r requirements/torch-cpu.txt 2> /dev/null \
   || $(PIP) --retries 1 $(LOCKED) --quiet -r requirements/torch-cpu.txt --find-links $(TORCH_CPU) 2> /dev/null \
   || { echo "The CPU build of PyTorch cannot be downloaded from $(TORCH_CPU); installing the build for GPUs (3 GB) instead"; $(INSTALL_cuda); }
 INSTALL_cuda = $(PIP) $(LOCKED) --quiet -r requirements/torch-cuda.txt
-# Write bytecode on all cores, which pip does on one; nobody runs the packages' own tests.
+# Compile bytecode on all cores (pip uses one), without the packages' own tests.
 COMPILE = $(BIN)/python -m compileall -qq -j 0 -x /tests/ $(1) > /dev/null || true
 LOCK = uv pip compile --quiet --system-certs --universal --python-version 3.11 --generate-hashes --no-annotate \
   --custom-compile-command "make lock" $(if $(filter all,$(UPGRADE)),--upgrade,$(addprefix --upgrade-package ,$(UPGRADE)))
 
 NEEDED_BY_TORCH = grep -E '^[a-z0-9.-]+==' requirements/torch-cuda.txt | grep -vE '^(torch|triton|cuda|nvidia)' | tr -d '\\'
 
-# Stages run as `python -m stages.NAME`: the virtual environment's python, and unbuffered.
+# Stages run as `python -m stages.NAME`, by the virtual environment's python and unbuffered.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONUNBUFFERED := 1
 export DO_NOT_TRACK := 1
 
-# Refuse a variable that the menu does not name beside the command: a typing error would change nothing.
+# Reject a variable that the command does not list, because a misspelt one would have no effect.
 TYPED := $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 GOALS := $(or $(MAKECMDGOALS),help)
 find_variables = $(shell sed -nE 's@^$(1):.*## .*\[(.*)\]$$@\1@p' Makefile | grep -oE '[A-Z_]+=' | tr -d =)
@@ -54,26 +54,26 @@ endif
 LEARNING_on := --learning
 LEARNING_off := --no-learning
 
-# Parameters of a run, as Prefect takes them.
+# Parameters of a run, as JSON for Prefect.
 AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.argv[1:] else {}))
 
 QUICKLY = OMP_NUM_THREADS=1 pytest -n auto -m
-# files of tests in one process each, the longest first: tests/support/order.py
+# each file of tests in one process, the longest first: tests/support/order.py
 SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
 
-# TEXT names files, corpora and addresses; DATA, MODEL, TRAIN and START choose groups of conf/; SET
+# TEXT names files, corpora and URLs; DATA, MODEL, TRAIN and START choose presets of conf/; SET
 # passes single settings, as in
 #   make repro TEXT="my/train.de my/train.en" TIME=1h
 #   make repro DATA=europarl LANGUAGES=fr-en SET="train.seed=2"
 WORDS := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),languages=$(LANGUAGES)) $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
 CHOICES := $(WORDS) $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
-# TIME=2h is measured once and becomes a budget of tokens, which another machine can repeat
+# TIME=2h is converted once to a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro shard embeddings && python -m stages.planning pin)
 BUDGET := $(if $(SECONDS),--seconds $(SECONDS)) $(if $(STEPS),--steps $(STEPS)) $(if $(TOKENS),--tokens $(TOKENS))
 BUDGET += $(if $(SEEDS),--seeds $(SEEDS))
 
-# A title for each ##@, and below it, for each target that says what it does, that, in 80 columns.
-# The section of developers is a menu of its own.
+# Print each ##@ as a title, and below it the targets with their ## comments, in 80 columns. The
+# section for developers is printed by help-dev.
 define MENU
 function wrap(text,   words, n, i, line) {
   n = split(text, words, " ")
@@ -98,35 +98,35 @@ help:
 help-dev:
 	@awk -v dev=1 "$$PROGRAM" $(MAKEFILE_LIST)
 
-##@ Your text, and a model of it
+##@ Train on your text
 
-repro: $(READY) ## Run what is out of date, from text to exported model [TEXT= LANGUAGES= TIME= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
+repro: $(READY) ## Run all outdated stages, from text to exported model [TEXT= LANGUAGES= TIME= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	$(PIN_TIME)
 	python -m flows.repro
 	@python -m stages.reporting.summary
 
-setup: $(READY) ## Make .venv with the pinned packages; other targets do it by themselves [TORCH=cpu|cuda PYTHON=]
+setup: $(READY) ## Create .venv with the pinned packages; other commands do it if needed [TORCH=cpu|cuda PYTHON=]
 
 $(SETUP) $(DEV) lock: SHELL := bash
 $(SETUP) $(DEV) lock: .SHELLFLAGS := -euo pipefail -c
 
 $(SETUP): pyproject.toml requirements/build.txt requirements/train.txt $(wildcard requirements/torch-*.txt)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(PIP) install --require-hashes --no-deps --quiet -r requirements/build.txt  # pip itself is run below
+	@$(PIP) install --require-hashes --no-deps --quiet -r requirements/build.txt  # the new pip is used below
 	@echo "$(VENV), about three minutes: 1 of 3, PyTorch for $(TORCH) ($(SIZE_$(TORCH)))"
 	@$(INSTALL_$(TORCH))
 	@echo "$(VENV): 2 of 3, $$(grep -c == requirements/train.txt) packages (330 MB)"
 	@$(PIP) $(LOCKED) --no-build-isolation --progress-bar off -r requirements/train.txt | awk '{fflush()} \
-	  /^(Collecting|Requirement)/ && ++n % 50 == 0 {print "    " n " are there"} \
-	  /^Installing/ {print "    all are there; writing them"}'
+	  /^(Collecting|Requirement)/ && ++n % 50 == 0 {print "    " n " downloaded"} \
+	  /^Installing/ {print "    all downloaded; installing them"}'
 	@echo "$(VENV): 3 of 3, this project"
 	@$(PIP) install -qq --no-index --no-deps --no-build-isolation --editable .
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
 $(SPACY): $(SETUP) requirements/spacy.txt
-	@echo "$(VENV): spaCy, whose words the articles' presets read (150 MB)"
+	@echo "$(VENV): spaCy, for the articles' presets (150 MB)"
 	@$(PIP) $(LOCKED) --no-build-isolation --quiet -r requirements/spacy.txt
 	@touch $@
 
@@ -136,7 +136,7 @@ $(DEV): $(SETUP) requirements/dev.txt
 	@$(call COMPILE,$(VENV)/lib)
 	@touch $@
 
-# Servers get packages of their own, so that those of Prefect and MLflow bind nothing else.
+# Servers have their own environment, so that Prefect and MLflow do not restrict other packages.
 $(SERVERS)/ready: $(SETUP) requirements/servers.txt
 	@test -x $(SERVERS)/bin/python || $(BIN)/python -m venv --without-pip $(SERVERS)
 	@echo "$(SERVERS): the packages of the servers (260 MB)"
@@ -144,11 +144,11 @@ $(SERVERS)/ready: $(SETUP) requirements/servers.txt
 	@$(call COMPILE,$(SERVERS)/lib)
 	@touch $@
 
-check-text: $(READY) ## Show what text holds and what is wrong with it, before any training [TEXT= LANGUAGES= VALIDATION= TEST= DATA= SET=]
+check-text: $(READY) ## Show the content and problems of text before training [TEXT= LANGUAGES= VALIDATION= TEST= DATA= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro --force download
 
-plan: $(READY) ## Say what a run will take, from a short calibration on this machine [TEXT= LANGUAGES= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
+plan: $(READY) ## Estimate time and memory of a run by a short calibration [TEXT= LANGUAGES= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]
 	python -m stages.configure $(CHOICES)
 	python -m flows.repro shard embeddings
 	@python -m stages.planning
@@ -156,11 +156,11 @@ plan: $(READY) ## Say what a run will take, from a short calibration on this mac
 corpora: $(READY) ## List the corpora of OPUS by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
 
-student: $(READY) ## Train a small, fast model on what a large one writes [TEACHER=models/export TEXT= SET=]
+student: $(READY) ## Train a small, fast model on translations of a large one [TEACHER=models/export TEXT= SET=]
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)
 	@python -m stages.reporting.summary
 
-backtranslate: $(READY) ## Train on text of the target language, too, which a model of the other direction translates [TEACHER= TEXT= SET=]
+backtranslate: $(READY) ## Train also on back-translated text of the target language [TEACHER= TEXT= SET=]
 	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
 	@python -m stages.reporting.summary
 
@@ -170,101 +170,101 @@ flow: $(READY) ## The same as a Prefect flow, one task per stage [TEXT= LANGUAGE
 	python -m flows.train
 	@python -m stages.reporting.summary
 
-##@ Which model is better
+##@ Compare models
 
-compare: $(READY) ## Train models on equal terms, test the differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=3 TEXT= LANGUAGES= VALIDATION= TEST= DATA= TRAIN= SET=]
+compare: $(READY) ## Train models with equal budgets, and test their differences [MODELS= SECONDS= STEPS= TOKENS= SEEDS=3 TEXT= LANGUAGES= VALIDATION= TEST= DATA= TRAIN= SET=]
 	python -m flows.compare $(MODELS) $(WORDS) $(if $(DATA),data=$(DATA)) $(if $(TRAIN),train=$(TRAIN)) $(SET) $(BUDGET)
 
 mlflow: $(READY) $(SERVERS)/ready ## Show all runs with their scores in a browser [PORT=]
 	python -m stages.tracking ui $(if $(PORT),--port $(PORT))
 
-sync: $(READY) ## Send MLflow the runs that it missed, models included
+sync: $(READY) ## Send missing runs and models to MLflow
 	python -m stages.tracking sync
 
-##@ Retraining, and the model that is served
+##@ Retrain and serve
 
 server: $(READY) $(SERVERS)/ready ## Run Prefect and MLflow here until Ctrl-C [HOST= PORT_PREFECT= PORT_MLFLOW=]
 	python -m infra.servers --leashed $(if $(HOST),--host $(HOST)) $(if $(PORT_PREFECT),--prefect-port $(PORT_PREFECT)) \
 	  $(if $(PORT_MLFLOW),--mlflow-port $(PORT_MLFLOW))
 
-deploy: $(READY) ## Put pools, limits, flows and the watch over dead runs on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
+deploy: $(READY) ## Create pools, limits, deployments and automations on the Prefect server [SCHEDULE=on|pools|off LEARNING=on|off NOTIFY=ADDRESS|off]
 	python -m flows.deploy $(if $(SCHEDULE),--schedule $(SCHEDULE)) $(LEARNING_$(LEARNING))
 
-worker: $(READY) ## Take runs from a pool and work at them here, until Ctrl-C [POOL=gpu LIMIT=]
+worker: $(READY) ## Run the flows of a pool here until Ctrl-C [POOL=gpu LIMIT=]
 	python -m flows.worker $(POOL) --leashed $(if $(LIMIT),--limit $(LIMIT))
 
-run: $(READY) ## Ask for a run of what was deployed [FLOW=train SET=]
+run: $(READY) ## Start a run of a deployed flow [FLOW=train SET=]
 	@prefect deployment run $(firstword $(subst -, ,$(FLOW)))/$(FLOW) --params "$$(python -c "$(AS_JSON)" $(SET))"
 
-retrain: $(READY) ## Train on what text there is now; the champion gives way only to evidence [SET=]
+retrain: $(READY) ## Train on the current text; promote the model only if it is significantly better [SET=]
 	python -m stages.configure $(SET)
 	python -m flows.retrain
 
-learn: $(READY) ## Learn from what users corrected; promoted only if old text and corrections agree [JOURNAL=]
+learn: $(READY) ## Fine-tune on users' corrections; promote the model only if it passes both tests [JOURNAL=]
 	python -m flows.learn $(if $(JOURNAL),--journal $(JOURNAL))
 
-champion: $(READY) ## Show every model that was exported, and which one is to be served
+champion: $(READY) ## Show all registered models and the champion, which is served
 	python -m stages.registry show
 
-promote: $(READY) ## Make a version the champion [VERSION= REASON=]
+promote: $(READY) ## Make a version the champion by hand [VERSION= REASON=]
 	python -m stages.registry promote $(or $(VERSION),$(error VERSION= is missing; make champion lists all versions)) $(if $(REASON),--reason "$(REASON)")
 
-rollback: $(READY) ## Make the champion before the present one champion again [REASON=]
+rollback: $(READY) ## Make the previous champion the champion again [REASON=]
 	python -m stages.registry rollback $(if $(REASON),--reason "$(REASON)")
 
-serve: $(READY) ## Translate with the champion over HTTP and on a page, http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE]
+serve: $(READY) ## Serve the champion over HTTP, with a page at http://127.0.0.1:5001 [PORT= CORRECTIONS=FILE MEMORY=FILE]
 	python -m stages.registry serve $(if $(PORT),--port $(PORT)) $(if $(CORRECTIONS),--suggestions all --corrections $(CORRECTIONS)) \
 	  $(if $(MEMORY),--memory $(MEMORY))
 
-##@ Room on the disk
+##@ Free disk space
 
-clean: ## Forget checkpoints; journals, models and DVC's cache stay
+clean: ## Delete checkpoints; journals, models and DVC's cache stay
 	rm -rf checkpoints
 
-uninstall: ## Delete what was made here: .venv, models, journals, servers, all that git ignores; it asks first [YES=1]
+uninstall: ## Delete all files that git ignores: .venv, models, journals, servers; it asks first [YES=1]
 	@git clean -d -X --dry-run
 	@test "$(YES)" = 1 || { printf 'Delete all of these? [y/N] ' && read -r answer && test "$$answer" = y; }
 	@git clean -d -X --force --quiet
 
-##@ Changing the project
+##@ Develop the project
 
-check: $(DEV) ## Format, lint, types, who imports whom, and what packages are declared
+check: $(DEV) ## Check format, lint, types, imports between layers, and declared packages
 	ruff format --check
 	ruff check
 	mypy
 	lint-imports
 	deptry .
 
-fix: $(DEV) ## Format, and mend what the linter can mend
+fix: $(DEV) ## Format the code, and fix what the linter can fix
 	ruff format
 	ruff check --fix
 
-test-fast: $(DEV) ## The tests that start no programs, on all cores [SEED=]
+test-fast: $(DEV) ## Run the tests that start no programs, on all cores [SEED=]
 	$(QUICKLY) "not slow" $(if $(SEED),--hypothesis-profile random --hypothesis-seed $(SEED))
 
-test: test-fast ## The same, and one whole run: DVC, a flow, tracking, a server; five minutes on two cores [SEED=]
+test: test-fast ## Run these and one whole pipeline with DVC, Prefect, MLflow and a server: five minutes [SEED=]
 	$(SLOWLY) whole -n 2
 
-test-slow: $(DEV) ## All other tests, with kills, outages and a browser (needs Chromium), or a fifth of them [SHARE=1 to 5]
+test-slow: $(DEV) ## Run all other tests, with kills, outages and Chromium, or a fifth of them [SHARE=1 to 5]
 	$(SLOWLY) "slow and not whole" -n 4 $(if $(SHARE),--share $(SHARE))
 
-test-all: test test-slow ## All tests, an hour [SHARE=1 to 5 SEED=]
+test-all: test test-slow ## Run all tests: an hour [SHARE=1 to 5 SEED=]
 
-bench: $(DEV) ## Measure the speed of training beside a plain PyTorch loop
+bench: $(DEV) ## Compare the speed of training with a plain PyTorch loop
 	python -m benchmarks.training
 
-gpu-check: $(DEV) ## Laws, resume and speed on a GPU, in some ten minutes
+gpu-check: $(DEV) ## Run the tests and benchmarks of a GPU: ten minutes
 	python -m benchmarks.gpu
 	pytest tests/laws/test_device_laws.py
 
 images: $(DEV) ## Build the images of infra/docker, and start each once [BASE=FOLDER]
 	python -m infra.images $(if $(BASE),--base $(BASE))
 
-docs: $(DEV) ## Build the documentation as a site with search: site/html/index.html
+docs: $(DEV) ## Build the documentation as a site: site/html/index.html
 	python -m infra.docs
 	uv tool run --quiet --with mkdocstrings-python==2.0.11 zensical==0.0.70 build --clean
 
-lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if asked [UPGRADE="mlflow prefect"|all]
+lock: $(DEV) ## Pin the packages of pyproject.toml with digests; UPGRADE= allows newer ones [UPGRADE="mlflow prefect"|all]
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
 	$(NEEDED_BY_TORCH) | $(LOCK) pyproject.toml - --extra dev --excludes <(echo torch) -o requirements/dev.txt
 	printf '%s\n' pip setuptools wheel | $(LOCK) - --constraint requirements/dev.txt -o requirements/build.txt
@@ -277,4 +277,4 @@ lock: $(DEV) ## Pin packages and their digests for pyproject.toml; newer ones if
 
 audit: $(DEV) ## Ask PyPI whether the pinned packages have known vulnerabilities
 	@uv tool run --quiet pip-audit --disable-pip --require-hashes -r requirements/dev.txt -r requirements/torch-cuda.txt \
-	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=ITS-NAME), or PyPI did not answer for all" >&2; exit 1; }
+	  || { echo "make audit: a package is vulnerable (make lock UPGRADE=NAME), or PyPI did not answer" >&2; exit 1; }

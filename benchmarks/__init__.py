@@ -1,11 +1,11 @@
-"""Speed, measured beside a peer in the same run."""
+"""Benchmarks of speed, each measured together with a reference in the same run."""
 
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-import nmt_core as nmt_core  # before torch, see there
+import nmt_core as nmt_core  # must come before torch; nmt_core says why
 
 
 def show(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

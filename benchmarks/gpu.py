@@ -1,11 +1,11 @@
-"""Training speed of a GPU, and its share of the speed of plain matrix products.
+"""Training speed on a GPU, and its share of the speed of large matrix products.
 
 Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N]
 
-Trains a preset of conf/model on made-up sentences of 5 to 60 tokens, in float32 and in bfloat16.
-The share is that of Chowdhery et al. 2022, appendix B, model FLOPs utilisation: operations that the
-model needs, as PyTorch counts them in one update, by the second, over what a product of two
-matrices of 8,192 by 8,192 reaches on the same device in the same type.
+Trains a preset of conf/model on random sentences of 5 to 60 tokens, in float32 and in bfloat16. The
+share follows model FLOPs utilization (Chowdhery et al. 2022, appendix B): the model's operations
+per second, as PyTorch counts them in an update, divided by the operations per second of a product
+of two 8,192 by 8,192 matrices on the same device in the same type.
 """
 
 import itertools
@@ -34,19 +34,19 @@ from stages.configure.sections import build_all
 from stages.params import TrainParams
 
 VOCABULARY = 32_000
-"""Tokens of both languages."""
+"""Number of tokens in the vocabulary of each language."""
 
 LENGTHS, PAIRS = (5, 61), 20_000
-"""Shortest and longest sentence, the latter excluded; number of sentences."""
+"""Range of sentence lengths in tokens, without its end; number of pairs."""
 
-WARM_UP, LARGE = 5, 8192
-"""Number of updates that do not count; size of the matrices of the plain product."""
+WARM_UP, MATRIX_SIZE = 5, 8192
+"""Number of updates that are not timed; rows and columns of the reference matrices."""
 
-HEADING = ("preset", "device", "type", "target tokens a second", "share of its speed", "GiB")
+HEADING = ("preset", "device", "type", "target tokens per second", "share of its speed", "GiB")
 
 
 def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
-    """Return the model of a preset, its weights drawn by chance."""
+    """Return the model of a preset with random weights."""
     params = build_all(compose_groups([f"model={name}"]), source="conf/")["train"]
     assert isinstance(params, TrainParams)
     torch.manual_seed(1)
@@ -54,7 +54,7 @@ def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
 
 
 def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
-    """Return batches of made-up pairs, which are all of the same length on both sides."""
+    """Return batches of random pairs; both sides of a pair have the same length."""
     draw = make_generator(1, "sentences")
     lengths = draw.integers(*LENGTHS, PAIRS)
     order = batches_of_epoch(
@@ -67,7 +67,7 @@ def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
 
 
 def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute) -> float:
-    """Return the operations by target token that the model needs, there and back."""
+    """Return the number of operations per target token, forward and backward."""
     with FlopCounterMode(display=False) as counter:
         for batch in batches:
             add_gradients(partial(compute_loss, model), batch, compute)
@@ -76,7 +76,7 @@ def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Co
 
 
 def wait(device: torch.device) -> None:
-    """Let a GPU finish what it was told."""
+    """Wait until a GPU has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -84,34 +84,34 @@ def wait(device: torch.device) -> None:
 def measure(
     model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int
 ) -> tuple[float, float, int]:
-    """Return target tokens and operations per second of a training, and bytes of GPU memory."""
+    """Return target tokens per second, operations per second, and peak bytes of GPU memory."""
     updates = train(model, partial(compute_loss, model), itertools.cycle(batches), compute)
     deque(itertools.islice(updates, WARM_UP), maxlen=0)
     wait(compute.device)
     if on_gpu := compute.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(compute.device)
-    began = time.perf_counter()
+    start = time.perf_counter()
     tokens = sum(itertools.islice(updates, steps))
     wait(compute.device)
-    speed = tokens / (time.perf_counter() - began)
-    most_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0
+    speed = tokens / (time.perf_counter() - start)
+    peak_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0
     operations = count_operations(model, batches[:WARM_UP], compute)
-    return speed, speed * operations, most_bytes
+    return speed, speed * operations, peak_bytes
 
 
-def measure_products(compute: Compute, size: int = LARGE, times: int = 20) -> float:
-    """Return the operations by the second of a product of two large matrices.
+def measure_products(compute: Compute, size: int = MATRIX_SIZE, times: int = 20) -> float:
+    """Return the operations per second of a product of two large random matrices.
 
-    Their numbers are drawn by chance: products of equal ones need less power, so a GPU is faster.
+    Products of equal numbers need less power, so a GPU would be faster.
     """
     left = torch.randn(size, size, device=compute.device, dtype=compute.dtype)
     product = left @ left
     wait(compute.device)
-    began = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(times):
         torch.mm(left, left, out=product)
     wait(compute.device)
-    return 2 * size**3 * times / (time.perf_counter() - began)
+    return 2 * size**3 * times / (time.perf_counter() - start)
 
 
 app = typer.Typer(add_completion=False)
@@ -119,22 +119,24 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
-    preset: Annotated[str, typer.Option(help="Of conf/model.")] = "transformer_base",
-    batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, of both sides.")] = 25_000,
-    steps: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 100,
+    preset: Annotated[str, typer.Option(help="Preset of conf/model.")] = "transformer_base",
+    batch_tokens: Annotated[
+        int, typer.Option(min=64, help="Padded tokens of both sides.")
+    ] = 25_000,
+    steps: Annotated[int, typer.Option(min=1, help="Number of timed updates.")] = 100,
 ) -> None:
-    """Measure how fast a GPU trains a preset."""
+    """Measure the training speed of a preset on a GPU, and print a table."""
     try:
         device = prepare_compute("cuda").device
     except ConfigError:
-        raise typer.BadParameter("there is no GPU here; nothing was measured") from None
+        raise typer.BadParameter("this machine has no GPU that PyTorch can use") from None
     name = torch.cuda.get_device_name(device)
     rows = []
     batches = make_batches(batch_tokens)
     for kind in (torch.float32, torch.bfloat16):
         compute = Compute(device, kind)
         model = build_preset(preset).to(device)
-        tokens, operations, most_bytes = measure(model, batches, compute, steps)
+        tokens, operations, peak_bytes = measure(model, batches, compute, steps)
         share = operations / measure_products(compute)
         rows.append(
             (
@@ -143,7 +145,7 @@ def main(
                 str(kind).removeprefix("torch."),
                 f"{tokens:,.0f}",
                 f"{share:.0%}",
-                f"{most_bytes / 2**30:.1f}",
+                f"{peak_bytes / 2**30:.1f}",
             )
         )
     show(f"batches of {batch_tokens:,} tokens, {steps} updates", HEADING, rows)

@@ -1,6 +1,6 @@
-r"""An exercise and the figures of the sources (docs/sources.md).
+r"""An exercise and figures of the sources (docs/sources.md).
 
-Strings of the embedded Reber grammar (Géron, chapter 16, exercise 8), and others::
+Strings of the embedded Reber grammar (Géron, chapter 16, exercise 8), and corrupted strings::
 
     python -m benchmarks.sources reber 10000 > reber.tsv
     python -m benchmarks.sources reber 2000 --held-out > unseen.tsv
@@ -8,7 +8,7 @@ Strings of the embedded Reber grammar (Géron, chapter 16, exercise 8), and othe
       --out models/reber
     nmt classify --model models/reber --labelled unseen.tsv
 
-Figures 2 to 5 of van der Goten 2018, by the code that models and trainings use::
+Figures 2 to 5 of van der Goten 2018, drawn by the code of models and trainings::
 
     python -m benchmarks.sources figures --out reports/sources
 """
@@ -38,31 +38,31 @@ REBER: tuple[dict[str, int | None], ...] = (
     {"P": 4, "V": 6},
     {"E": None},
 )
-"""The letters that may follow each state, with the states that they lead to."""
+"""For each state, the possible letters and the state after each; None ends the string."""
 
 SHORTEST = len("BTBTXSETE")
-"""The four shortest strings are learnt from, since a classifier needs all of them."""
+"""Length of the shortest strings, which are always for training, never held out."""
 
 LENGTHS, WIDTH = (9, 6, 3), 64
-"""Words of three sentences in a batch, and features."""
+"""Lengths of the three sentences of a batch, and the number of features."""
 
 app = typer.Typer(add_completion=False)
 
 
 def draw_string(draw: np.random.Generator) -> str:
-    """Return a string of the embedded grammar."""
-    around = "TP"[draw.integers(2)]
-    written = f"B{around}"
+    """Return a random string of the embedded Reber grammar."""
+    outer = "TP"[draw.integers(2)]
+    string = f"B{outer}"
     state: int | None = 0
     while state is not None:
         letters = sorted(REBER[state])
-        written += (letter := letters[draw.integers(len(letters))])
+        string += (letter := letters[draw.integers(len(letters))])
         state = REBER[state][letter]
-    return f"{written}{around}E"
+    return f"{string}{outer}E"
 
 
 def corrupt(string: str, draw: np.random.Generator) -> str:
-    """Return a string with one letter replaced, which the grammar does not accept."""
+    """Return a string with one letter replaced, so that the grammar does not accept it."""
     place = draw.integers(len(string))
     others = "BEPSTVX".replace(string[place], "")
     return string[:place] + others[draw.integers(len(others))] + string[place + 1 :]
@@ -70,11 +70,11 @@ def corrupt(string: str, draw: np.random.Generator) -> str:
 
 @app.command()
 def reber(
-    number: Annotated[int, typer.Argument(min=1, help="Strings to write.")],
+    number: Annotated[int, typer.Argument(min=1, help="Number of strings.")],
     *,
-    held_out: Annotated[bool, typer.Option(help="Others than those to learn from.")] = False,
+    held_out: Annotated[bool, typer.Option(help="Strings that are not for training.")] = False,
 ) -> None:
-    """Write lines of label, tab and letters, every second string corrupted."""
+    """Print lines of label, tab and letters; every second string is corrupted."""
     draw, labels, tested = make_generator(1, "reber", held_out), cycle(("reber", "other")), set()
     for label in islice(labels, number):
         for _ in count():
@@ -89,7 +89,7 @@ def reber(
 
 @app.command()
 def figures(
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("reports/sources"),
+    out: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("reports/sources"),
 ) -> None:
     """Draw positions, attention weights with and without masks, and warm restarts."""
     draw_matrices(out / "positions.png", {"positions": sinusoids(80, WIDTH).numpy().T})
@@ -112,7 +112,7 @@ def figures(
 
 
 def draw_matrices(path: Path, matrices: dict[str, np.ndarray]) -> None:
-    """Write a PNG of matrices side by side, by their titles; negative values are red."""
+    """Write a PNG with one picture per matrix, by title; negative values are red."""
     figure = Figure(figsize=(4 * len(matrices), 3.8), layout="constrained")
     for axes, (title, matrix) in zip(
         figure.subplots(1, len(matrices), squeeze=False)[0], matrices.items(), strict=True

@@ -1,14 +1,14 @@
-"""Training speed beside a plain nn.Transformer loop, in turns, so that both see the same noise.
+"""Training speed compared with a plain nn.Transformer loop, measured by turns.
 
 Usage: python -m benchmarks.training [--rounds N] [--steps N] [--threads N] [--batch-tokens N]
        [--precision float32|bfloat16|auto]
 
-Both train a pre-norm Transformer of 3 + 3 layers, width 256, 4 heads, 1,024 inside, dropout 0.2 and
-8,000 tied tokens, by AdamW, on the same batches. The plain loop uses PyTorch's own parts:
-nn.Transformer, tied embeddings, cross entropy over all positions.
+Both train a pre-norm Transformer of 3 + 3 layers, width 256, 4 heads, feed-forward width 1,024,
+dropout 0.2 and 8,000 tied tokens, by AdamW, on the same batches. The plain loop uses PyTorch's own
+parts: nn.Transformer, tied embeddings, cross entropy over all positions.
 
-Each round runs each system in a process of its own, whose first updates do not count. The unit is
-target tokens without padding per second of processor time. Ratios are of one round.
+Each round runs each system in a new process, whose first updates are not timed. The unit is target
+tokens without padding per second of CPU time. Ratios compare systems within a round.
 """
 
 import itertools
@@ -45,13 +45,13 @@ from nmt_core.training.optimizer import apply_gradients, build_optimizer
 from nmt_core.training.settings import AdamW
 
 WARM_UP = 10
-"""Number of updates that do not count."""
+"""Number of updates that are not timed."""
 
 VOCABULARY = 8000
 """Number of tokens of the random text."""
 
 FIRST_WORD = 4
-"""Number of the first token that is not special."""
+"""Id of the first token that is not special."""
 
 SHAPE = TransformerConfig(
     width=256, heads=4, encoder_layers=3, decoder_layers=3, feed_forward_width=1024, dropout=0.2
@@ -59,14 +59,14 @@ SHAPE = TransformerConfig(
 
 
 class System(StrEnum):
-    """The loops that can be measured."""
+    """The training loops to measure."""
 
     OURS = "ours"
     PLAIN = "plain"
 
 
 class Plain(nn.Module):
-    """nn.Transformer between tied embeddings."""
+    """nn.Transformer with tied input and output embeddings."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Plain(nn.Module):
         self.register_buffer("positions", sinusoids(512, SHAPE.width), persistent=False)
 
     def embed(self, tokens: Tensor) -> Tensor:
-        """Return words plus positions."""
+        """Return the embeddings of tokens plus positions, (B, T, D)."""
         words = self.table(tokens) * math.sqrt(SHAPE.width)
         return F.dropout(words + self.positions[: tokens.size(1)], SHAPE.dropout, self.training)
 
@@ -110,13 +110,13 @@ class Plain(nn.Module):
 
 
 def compute_loss(model: Seq2Seq[Any, Any], batch: Batch) -> Tensor:
-    """Return the loss of a model of ours."""
+    """Return the mean loss per token of one of our models."""
     loss, _ = batch_loss(model, batch, label_smoothing=0.1, per="token")
     return loss
 
 
 def make_batches(max_tokens: int, count: int = 8000) -> Iterator[Batch]:
-    """Yield batches of random pairs over and over, as long as image captions in subwords."""
+    """Yield batches of random pairs forever, with the lengths of image captions in subwords."""
     draw = np.random.default_rng(1)
     source = np.clip(draw.poisson(14.8, count), 3, 60)
     target = np.clip(source + draw.integers(-4, 4, count), 3, 60)
@@ -133,7 +133,7 @@ def make_batches(max_tokens: int, count: int = 8000) -> Iterator[Batch]:
 
 
 def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Compute) -> None:
-    """Run forward and backward on a batch."""
+    """Run the forward and backward pass of a batch, which adds to the gradients."""
     with compute.autocast():
         loss = loss_of(batch.to(compute.device))
     compute.backward(loss)
@@ -142,7 +142,7 @@ def add_gradients(loss_of: Callable[[Batch], Tensor], batch: Batch, compute: Com
 def train(
     model: nn.Module, loss_of: Callable[[Batch], Tensor], batches: Iterator[Batch], compute: Compute
 ) -> Iterator[int]:
-    """Make updates; yield the number of target tokens of each."""
+    """Train on batches; yield the number of target tokens of each update."""
     weights, optimizer = list(model.parameters()), build_optimizer(model, AdamW())
     for batch in batches:
         add_gradients(loss_of, batch, compute)
@@ -153,7 +153,7 @@ def train(
 def train_system(
     system: System, *, batch_tokens: int, precision: str, threads: int
 ) -> Iterator[int]:
-    """Make updates in this process; return the number of target tokens of each."""
+    """Train a system in this process; return an iterator over the target tokens per update."""
     compute = prepare_compute("cpu", precision=precision, threads=threads)
     torch.manual_seed(1)
     model: nn.Module
@@ -167,29 +167,31 @@ def train_system(
 
 
 class Speed(NamedTuple):
-    """Target tokens per second of processor time and of the clock, and peak memory."""
+    """Target tokens per second of CPU time and of wall time, and peak memory in bytes."""
 
     per_processor_second: float
     per_second: float
-    most_bytes: int
+    peak_bytes: int
 
 
 def measure(
     system: System, *, steps: int, batch_tokens: int, precision: str, threads: int
 ) -> Speed:
-    """Return the speed of a system in this process, after some updates that do not count."""
+    """Return the speed of a system in this process, after a warm-up."""
     updates = train_system(system, batch_tokens=batch_tokens, precision=precision, threads=threads)
     deque(itertools.islice(updates, WARM_UP), maxlen=0)
-    worked, began = time.process_time(), time.perf_counter()
+    cpu_start, start = time.process_time(), time.perf_counter()
     tokens = sum(itertools.islice(updates, steps))
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Speed(
-        tokens / (time.process_time() - worked), tokens / (time.perf_counter() - began), most
+        tokens / (time.process_time() - cpu_start),
+        tokens / (time.perf_counter() - start),
+        peak_bytes,
     )
 
 
 def tabulate(rounds: Sequence[dict[System, Speed]]) -> list[list[str]]:
-    """Return a row of medians for each system, with the speed of ours by its own."""
+    """Return a row of medians for each system, with the ratio of our speed to its speed."""
     rows = []
     for system in rounds[0]:
         measured = [speeds[system] for speeds in rounds]
@@ -203,7 +205,7 @@ def tabulate(rounds: Sequence[dict[System, Speed]]) -> list[list[str]]:
                 f"{median(speed.per_processor_second for speed in measured):,.0f}",
                 f"{median(speed.per_second for speed in measured):,.0f}",
                 f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
-                f"{max(speed.most_bytes for speed in measured) / 2**30:.2f}",
+                f"{max(speed.peak_bytes for speed in measured) / 2**30:.2f}",
             ]
         )
     return rows
@@ -211,12 +213,12 @@ def tabulate(rounds: Sequence[dict[System, Speed]]) -> list[list[str]]:
 
 def main(
     rounds: Annotated[int, typer.Option(min=1)] = 3,
-    steps: Annotated[int, typer.Option(min=1, help="Timed updates of each round.")] = 60,
+    steps: Annotated[int, typer.Option(min=1, help="Number of timed updates per round.")] = 60,
     threads: Annotated[int, typer.Option(min=1)] = 1,
     batch_tokens: Annotated[int, typer.Option(min=64)] = 1024,
     precision: Annotated[str, typer.Option()] = "auto",
 ) -> None:
-    """Train in turns and print medians."""
+    """Train both systems by turns, and print a table of medians."""
     work = partial(
         measure, steps=steps, batch_tokens=batch_tokens, precision=precision, threads=threads
     )
@@ -226,7 +228,7 @@ def main(
             for _ in range(rounds)
         ]
     title = f"target tokens in {precision}, {threads} threads, {rounds} rounds of {steps} updates"
-    head = ("system", "per processor second", "per second", "ours is so many times as fast", "GiB")
+    head = ("system", "per processor second", "per second", "speed of ours / this", "GiB")
     show(title, head, tabulate(measured))
 
 

@@ -1,12 +1,12 @@
-"""Translation speed of an exported model on one core, by each of its engines.
+"""Translation speed of an exported model on one core, for each of its engines.
 
 Usage: python -m benchmarks.translation MODEL TEXT [--rounds N] [--sentences N]
 
-TEXT has one sentence a line. CTranslate2 is also measured by hand, as its documentation shows: its
-defaults, subwords cut and joined by sentencepiece, sentences sorted by length.
+TEXT has one sentence per line. CTranslate2 is also measured as in its documentation, without this
+library: with its defaults, sentencepiece and sentences sorted by length.
 
-The unit is sentences per second of processor time. Every round starts a process anew and measures
-all cases in it once; the table shows medians over rounds.
+The unit is sentences per second of CPU time. Every round measures all cases once, in a new process;
+the table shows medians over rounds.
 """
 
 import itertools
@@ -34,20 +34,20 @@ CASES = {
     "greedy, batch": (1, None),
     "greedy, line by line": (1, 1),
 }
-"""Beam size of each case, and the number of sentences at once; None takes all."""
+"""Beam size of each case, and the number of sentences per call; None for all."""
 
 Translate = Callable[[Sequence[str], int], object]
-"""Takes sentences and a beam size."""
+"""Translates sentences with a beam size."""
 
 
 def load_engine(folder: Path, name: str) -> Translate:
-    """Return what translates lines by an engine of an exported model."""
+    """Return a function that translates lines by an engine of an exported model."""
     translator = Translator.load(folder, engine=name, device="cpu", threads=1)
     return lambda lines, beam_size: translator.translate_sentences(lines, beam_size=beam_size)
 
 
 def translate_by_hand(folder: Path, name: str) -> Translate:
-    """Return what translates lines by CTranslate2 as its documentation shows."""
+    """Return a function that translates lines by CTranslate2 as in its documentation."""
     source, target = (
         sentencepiece.SentencePieceProcessor(
             model_file=str(folder / f"tokenizer/{side}/sentencepiece.model")
@@ -69,7 +69,10 @@ def translate_by_hand(folder: Path, name: str) -> Translate:
 
 
 def measure(translate: Translate, sentences: Sequence[str]) -> list[float]:
-    """Return sentences per processor second of each case; line by line, of an eighth of them."""
+    """Return the sentences per CPU second of each case.
+
+    Cases with single sentences use an eighth of the sentences.
+    """
     ordered, few = sorted(sentences, key=len), sentences[: max(1, len(sentences) // 8)]
     speeds = []
     for beam_size, size in CASES.values():
@@ -83,7 +86,7 @@ def measure(translate: Translate, sentences: Sequence[str]) -> list[float]:
 
 
 def measure_all(folder: Path, sentences: Sequence[str]) -> dict[str, list[float]]:
-    """Measure every engine of a model in this process, by one thread."""
+    """Return the speeds of every engine of a model, measured in this process with one thread."""
     torch.set_num_threads(1)
     speeds = {}
     for name in list_usable_engines(folder):
@@ -95,12 +98,12 @@ def measure_all(folder: Path, sentences: Sequence[str]) -> dict[str, list[float]
 
 def main(
     model: Annotated[Path, typer.Argument(help="An exported model.")],
-    text: Annotated[Path, typer.Argument(help="One sentence a line.")],
+    text: Annotated[Path, typer.Argument(help="File with one sentence per line.")],
     *,
     rounds: int = 5,
     sentences: int = 256,
 ) -> None:
-    """Measure in turns and print a table."""
+    """Measure all engines by turns, and print a table."""
     lines = list(itertools.islice(files.read_lines(text), sentences))
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         measured = [fresh.submit(measure_all, model, lines).result() for _ in range(rounds)]
@@ -111,7 +114,7 @@ def main(
         ]
         for name in measured[0]
     ]
-    title = f"sentences per processor second, one thread, median of {rounds} rounds"
+    title = f"sentences per CPU second, one thread, median of {rounds} rounds"
     show(title, ("engine", *CASES), rows)
 
 

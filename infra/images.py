@@ -2,7 +2,7 @@
 
 Usage: python -m infra.images [NAME ...] [--base FOLDER]
 
-Names are those of services in infra/compose.yaml. Docker builds, or buildah where no daemon runs.
+NAME is a service in infra/compose.yaml. Docker builds the images, or buildah without a daemon.
 """
 
 import json
@@ -33,7 +33,7 @@ COMMANDS = {
     "store": "version",
 }
 HEALTH = {"translate": "/health", "prefect": "/api/ready", "mlflow": "/health"}
-"""Paths that servers answer; the other images run a program that ends."""
+"""Paths of the servers' health checks; the other images run a program that ends."""
 
 SECRETS = ("MLFLOW_AUTH_ADMIN_PASSWORD", "MLFLOW_FLASK_SERVER_SECRET_KEY")
 FOLDER = Path("servers/images")
@@ -42,7 +42,11 @@ CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 
 
 def run(*command: str | Path) -> str:
-    """Run a program and return its output, or raise an error with the end of it."""
+    """Run a program and return its output.
+
+    Raises:
+        NmtError: if it fails, with the end of its output.
+    """
     done = subprocess.run(command, check=False, text=True, stdout=-1, stderr=subprocess.STDOUT)
     if done.returncode:
         raise NmtError(f"{' '.join(map(str, command))} failed: ...{done.stdout[-2000:]}")

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""First process of a worker's container: fetch the project, run the command, end last.
+"""First process of a worker's container: fetch the project, run a command, and end last.
 
 Usage: entrypoint.py COMMAND [ARGUMENT ...]
 
-NMT_REPOSITORY  what git fetches into the working directory, which keeps everything else it holds
-NMT_REVISION    what is checked out: a commit, a tag, or origin/BRANCH; default: the default branch
-NMT_DVC_REMOTE  where DVC keeps data, such as s3://nmt/dvc; default: what the project says
+NMT_REPOSITORY  repository to fetch into the working directory; untracked files stay
+NMT_REVISION    commit, tag or origin/BRANCH to check out; default: the default branch
+NMT_DVC_REMOTE  DVC's remote, such as s3://nmt/dvc; default: the one in the project
 
 When the first process of a container ends, the kernel kills all others at once. A worker ends
-seconds after SIGTERM, while the stages it told to end still save their checkpoints; so this
-process stays until none is left.
+seconds after SIGTERM, while its stages still save their checkpoints; so this process waits until
+all of them have ended.
 """
 
 import os
@@ -20,7 +20,12 @@ import sys
 
 
 def check_out() -> None:
-    """Check out the wanted revision in the working directory; untracked files stay."""
+    """Check out NMT_REVISION in the working directory; untracked files stay.
+
+    Raises:
+        KeyError: if NMT_REPOSITORY is not set.
+        CalledProcessError: if git or dvc fails.
+    """
     git("init", "--quiet")
     git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
     git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")
@@ -39,21 +44,21 @@ def git(*arguments: str) -> None:
 
 
 def leave(number: int, _: object) -> None:
-    """End before the command has begun; the first process of a container ignores it otherwise."""
+    """Exit on a signal, which the first process of a container would otherwise ignore."""
     sys.exit(128 + number)
 
 
 def main() -> None:
-    """Check out, run, and report trouble in a sentence."""
+    """Check out the project and run the command; report errors in one sentence."""
     signal.signal(signal.SIGTERM, leave)
     signal.signal(signal.SIGINT, leave)
     try:
         check_out()
     except KeyError as error:
-        sys.exit(f"error: {error} is not set; say what to work on")
+        sys.exit(f"error: {error} is not set; set it to the URL of the project's repository")
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: {' '.join(error.cmd)} ended with {error.returncode}")
-    from flows.processes import run_to_the_end  # of the project that was checked out
+    from flows.processes import run_to_the_end  # from the project that was checked out
 
     program, *arguments = sys.argv[1:]
     command = [shutil.which(program) or program, *arguments]

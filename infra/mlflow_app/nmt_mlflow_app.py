@@ -1,9 +1,9 @@
-# ruff: noqa: INP001 - no package: the folder is on PYTHONPATH
-"""MLflow's server with a login, whose clients name no files of the server's machine.
+# ruff: noqa: INP001 - not a package: the folder is on PYTHONPATH
+"""MLflow's server with a login, and without access to files of the server's machine.
 
-``mlflow server --app-name=nmt`` finds it through the entry point beside this file, on PYTHONPATH.
-MLflow reads and writes wherever an experiment's ``artifact_location`` or a version's ``source``
-leads, as the user who started it. Only its own artifact store is allowed here.
+``mlflow server --app-name=nmt`` finds it by the entry point in this folder, which is on PYTHONPATH.
+MLflow would read and write any path in an experiment's ``artifact_location`` or a version's
+``source``, as its own user. This application allows only MLflow's artifact store.
 """
 
 from typing import Any
@@ -20,15 +20,19 @@ _check_scheme = handlers._validate_artifact_uri_scheme  # noqa: SLF001 - it has 
 
 
 def create_app() -> Any:
-    """Return the application."""
+    """Return MLflow's application with logins and checked locations."""
     handlers._validate_artifact_uri_scheme = check_location  # noqa: SLF001
     return create_app_with_login()
 
 
 def check_location(uri: str, field_name: str) -> None:
-    """Refuse a location outside the artifact store."""
+    """Check that a location is in the artifact store.
+
+    Raises:
+        MlflowException: if it is not.
+    """
     if urlsplit(uri).scheme not in SCHEMES:
         raise MlflowException.invalid_parameter_value(
-            f"{field_name} must begin with {SCHEMES[0]}:, since the server opens no other location"
+            f"{field_name} must begin with {SCHEMES[0]}:, the scheme of the artifact store"
         )
     _check_scheme(uri, field_name)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs once, when the volume is empty: a database each for Prefect and MLflow, owned by a role of its
-# own that may enter no other.
+# Runs once, on an empty volume. Creates a database for Prefect and one for MLflow, each with a role that
+# can connect only to its own database.
 set -eu
 : "${PREFECT_DATABASE_PASSWORD:?}" "${MLFLOW_DATABASE_PASSWORD:?}"
 

@@ -1,9 +1,9 @@
-"""Run Prefect and MLflow on this machine until told to stop.
+"""Run Prefect and MLflow on this machine until Ctrl-C.
 
 Usage: python -m infra.servers [--host ADDRESS] [--prefect-port PORT] [--mlflow-port PORT]
 
-Both keep SQLite databases in one folder, beside logs and a password that only its owner can read,
-unless the servers' own variables choose another database or file store.
+Databases (SQLite), logs and a password are in one folder, which only its owner can read. The
+servers' own environment variables can set another database or file store.
 """
 
 import json
@@ -41,14 +41,14 @@ QUIET |= {"DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1"}
 
 
 class Servers(NamedTuple):
-    """Both servers."""
+    """Both servers, Prefect and MLflow."""
 
     prefect: Server
     mlflow: Server
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables for workers, flows and stages."""
+        """Environment variables for workers, flows and stages."""
         password = self.prefect.variables["PREFECT_SERVER_API_AUTH_STRING"]
         return {
             "MLFLOW_TRACKING_PASSWORD": password.partition(":")[2],
@@ -59,23 +59,27 @@ class Servers(NamedTuple):
         }
 
     def start(self) -> None:
-        """Start both, at the same time; if one does not answer, the other runs until ``stop``."""
+        """Start both in parallel; if one does not answer, the other runs until ``stop``.
+
+        Raises:
+            StartError: if a server cannot be started, or does not answer in time.
+        """
         for step in (Server.launch, Server.wait):
             for server in self:
                 step(server)
 
     def stop(self) -> None:
-        """Stop both; nothing is left then."""
+        """Stop both with all their processes."""
         for step in (Server.ask_to_stop, Server.stop):
             for server in self:
                 step(server)
 
 
 def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: int) -> Servers:
-    """Return both servers, not started.
+    """Return both servers, without starting them.
 
-    Who writes to Prefect runs programs on workers, and every account of a machine reaches its
-    loopback address, hence the password. Prefect checks neither host names nor origins by itself.
+    A password is required, because Prefect's clients can run programs on workers, and every account
+    of a machine can reach its loopback address. Prefect checks neither host names nor origins.
     """
     home = folder.resolve()
     login = f"{USER}:{(password := load_password(home / 'secrets.json'))}"
@@ -128,12 +132,12 @@ def build_servers(folder: Path, *, host: str, prefect_port: int, mlflow_port: in
 
 
 def keep_own(**defaults: str) -> dict[str, str]:
-    """Return variables, those that the user has set as they are."""
+    """Return environment variables, with the user's values instead of defaults."""
     return {name: os.environ.get(name, value) for name, value in defaults.items()}
 
 
 def load_password(path: Path) -> str:
-    """Return the password in a file, which is made if it is missing."""
+    """Return the password in a file; create the file if it is missing."""
     if not path.exists():
         write_private(path, json.dumps({"password": secrets.token_hex(24)}) + "\n")
     return str(files.read_json(path)["password"])
@@ -148,23 +152,27 @@ def write_private(path: Path, text: str) -> None:
 
 def main(
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the default is for this machine alone.")
+        str, typer.Option(help="Address to listen on; by default, only local connections.")
     ] = LOOPBACK,
-    prefect_port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 4200,
-    mlflow_port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 5000,
+    prefect_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")
+    ] = 4200,
+    mlflow_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port; 0 for a free one.")
+    ] = 5000,
     folder: Annotated[Path, typer.Option(help="Folder of all data.")] = FOLDER,
     *,
     leashed: Annotated[
         bool, typer.Option("--leashed", help="Stop when the parent process ends.")
     ] = False,
 ) -> None:
-    """Run Prefect and MLflow on this machine until told to stop."""
+    """Run Prefect and MLflow on this machine until Ctrl-C."""
     if leashed:
         end_with_parent()
     console = Console(highlight=False)
-    os.umask(0o077)  # records hold all parameters of all runs
-    taken = f"servers run in {folder} already; stop them, or use --folder"
-    with report_errors(), hold_lock(folder / "lock", taken):
+    os.umask(0o077)  # the databases have all settings of all runs
+    locked = f"servers run in {folder} already; stop them, or use --folder"
+    with report_errors(), hold_lock(folder / "lock", locked):
         folder.chmod(0o700)
         if not host.strip("0.:"):  # every address of the machine
             raise ConfigError("--host must be an address that clients can call, such as 10.0.0.5")
@@ -172,7 +180,7 @@ def main(
         servers = build_servers(folder, host=host, **ports)
         stop_on_signals()
         try:
-            with console.status("waiting for prefect and mlflow; the first time takes longest"):
+            with console.status("waiting for prefect and mlflow; the first start is the slowest"):
                 servers.start()
             write_environment(servers, environment := folder / "environment")
             with announce_servers(environment) as announced:
@@ -184,18 +192,18 @@ def main(
 
 
 def write_environment(servers: Servers, path: Path) -> None:
-    """Write a file of variables for clients of the servers, for shells and for ``.env``."""
+    """Write a file of the clients' environment variables, for shells and for ``.env``."""
     lines = [f"export {name}={shlex.quote(value)}\n" for name, value in servers.environment.items()]
     write_private(path, "".join(lines))
 
 
 @contextmanager
 def announce_servers(environment: Path) -> Iterator[bool]:
-    """Announce the servers in ``.env`` while they run; yield False if the user has an own one."""
+    """Link ``.env`` to the environment file while the servers run; yield False for a user's own."""
     if os.path.lexists(paths.DOTENV) and paths.DOTENV.resolve() != environment.resolve():
         yield False
         return
-    paths.DOTENV.unlink(missing_ok=True)  # of a program that was killed
+    paths.DOTENV.unlink(missing_ok=True)  # left by a killed program
     paths.DOTENV.symlink_to(environment)
     try:
         yield True
@@ -204,22 +212,22 @@ def announce_servers(environment: Path) -> Iterator[bool]:
 
 
 def show(servers: Servers, environment: Path, console: Console, *, announced: bool) -> None:
-    """Show the addresses of the servers, and where their password is."""
+    """Print the addresses of the servers, and the path of their password."""
     for server in servers:
         console.print(f"{server.name}: {server.address}, log in {server.log}", soft_wrap=True)
-    own = f"after: . {environment} ({paths.DOTENV} is yours)"
+    instead = f"after: . {environment} ({paths.DOTENV} is yours)"
     console.print(
-        f"\nCommands of this folder use both {f'by {paths.DOTENV}' if announced else own}; other "
-        f"clones need a copy of {environment} as their {paths.DOTENV}. Pages ask for the password "
-        f"there (user {USER}). make sync sends runs that have ended before.",
+        f"\nCommands of this folder use both {f'by {paths.DOTENV}' if announced else instead}; "
+        f"other clones need a copy of {environment} as their {paths.DOTENV}. The password for the "
+        f"pages is in it (user {USER}). make sync sends earlier runs.",
         soft_wrap=True,
     )
     if servers.prefect.host != LOOPBACK:
-        console.print("Passwords and data travel as plain text: listen in a private network only.")
+        console.print("Passwords and data are sent as plain text: use a private network only.")
 
 
 def stop_on_signals() -> None:
-    """Let the first signal end this program as an exit does, and ignore further ones."""
+    """Raise SystemExit on the first signal to stop, and ignore later ones."""
 
     def leave(*_: object) -> None:
         for number in processes.STOP_SIGNALS:

@@ -1,4 +1,4 @@
-"""A server program: started, watched, started again, and stopped with nothing left of it."""
+"""Start a server program, watch it, restart it, and stop it with all its processes."""
 
 import errno
 import logging
@@ -23,11 +23,13 @@ READY_SECONDS = 180.0
 """Seconds until a server must answer; Prefect and MLflow create their tables in this time."""
 
 GRACE_SECONDS = 10.0
-"""Seconds that a server gets to end between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL."""
 
 ANSWER_SECONDS = 2.0
+"""Seconds to wait for an answer to a health check."""
+
 PAUSE_SECONDS = 5.0
-"""Pause before a server that ended is started again."""
+"""Seconds before a server that ended is restarted."""
 
 LOG_BYTES = 10_000_000
 """Size at which a log is rotated; one older log is kept."""
@@ -41,17 +43,17 @@ class StartError(NmtError):
 
 @dataclass(eq=False)
 class Server:
-    """A program in a session of its own, which ends with this process."""
+    """A server program in its own session, which ends with this process."""
 
     name: str
     folder: Path
-    """Its data; the log is beside it."""
+    """Folder of its data; the log is beside the folder."""
     host: str
     port: int
     command: list[str]
-    """The program and its arguments, which all users of this machine can read: no secrets."""
+    """The program and its arguments, without secrets: all users of this machine can read them."""
     variables: dict[str, str]
-    """Variables beside those of this process."""
+    """Environment variables, added to those of this process."""
     health: str
     """Path of the health check."""
     _process: subprocess.Popen[str] | None = field(default=None, init=False)
@@ -84,7 +86,11 @@ class Server:
         return False
 
     def launch(self) -> None:
-        """Run the program without waiting for its answer; it lives as long as our thread."""
+        """Start the program without waiting for it; it ends with the calling thread.
+
+        Raises:
+            StartError: if the port is not free.
+        """
         self.kill()  # children of a main process that was killed
         find_free_port(self.host, self.port, name=self.name)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -95,7 +101,11 @@ class Server:
         self._reader.start()
 
     def wait(self) -> None:
-        """Wait until it answers, unless it ends before that or takes too long."""
+        """Wait until the server answers.
+
+        Raises:
+            StartError: if it ends before, or does not answer within ``READY_SECONDS``.
+        """
         end = time.monotonic() + READY_SECONDS
         while not self.answers():
             if not self.running or time.monotonic() > end:
@@ -109,19 +119,19 @@ class Server:
             time.sleep(0.1)
 
     def ask_to_stop(self) -> None:
-        """Send SIGTERM to all its processes, and do not wait."""
+        """Send SIGTERM to all its processes, without waiting."""
         if self._process is not None:
             processes.signal_all(self._process.pid, signal.SIGTERM)
 
     def stop(self) -> None:
-        """End it: by SIGTERM, and after a grace by SIGKILL; nothing of it is left then."""
+        """End all its processes by SIGTERM, and after ``GRACE_SECONDS`` by SIGKILL."""
         self.ask_to_stop()
         if self._reader is not None:
             self._reader.join(GRACE_SECONDS)
         self.kill()
 
     def kill(self) -> None:
-        """End it at once, and wait until nothing of it is left."""
+        """End all its processes by SIGKILL, and wait for them."""
         if self._process is None or self._reader is None:
             return
         processes.signal_all(self._process.pid, signal.SIGKILL)
@@ -130,7 +140,7 @@ class Server:
         self._process = self._reader = None
 
     def _write_log(self, lines: IO[str]) -> None:
-        """Copy the output of the program to its log, until all its processes have ended."""
+        """Copy the program's output to its log until all its processes have ended."""
         log = RotatingFileHandler(self.log, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
         with lines, closing(log):
             for line in lines:
@@ -139,21 +149,27 @@ class Server:
 
 
 def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
-    """Start servers that end again, until an exception, such as a signal raises, ends it."""
+    """Restart servers that end, until an exception is raised; ``say`` receives messages."""
     while True:
         for server in servers:
             if not server.running:
-                say(f"{server.name} has ended, see {server.log}; it is started again")
+                say(f"{server.name} has ended, see {server.log}; restarting it")
                 time.sleep(PAUSE_SECONDS)
                 try:
                     server.launch()
-                except StartError as error:  # such as a port that is taken; again after a pause
+                except (
+                    StartError
+                ) as error:  # for example, the port is not free; retried after a pause
                     say(str(error))
         time.sleep(0.5)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
-    """Return a free port: the given one, or any for 0; many servers report a taken one never."""
+    """Return ``port`` if it is free, or any free port for 0.
+
+    Raises:
+        StartError: if the port is not free, which many servers do not report.
+    """
     try:
         with socket.create_server((host, port)) as listener:
             number: int = listener.getsockname()[1]
@@ -161,5 +177,5 @@ def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
     except OSError as error:
         reason = error.strerror
         if error.errno == errno.EADDRINUSE:
-            reason = "another program does; end it, or choose another port (0: any free one)"
+            reason = "another program uses it; stop it, or choose another port (0 for a free one)"
         raise StartError(f"{name} cannot listen on {host}:{port}: {reason}") from None
