@@ -120,9 +120,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def main(
     preset: Annotated[str, typer.Option(help="Preset of conf/model.")] = "transformer_base",
-    batch_tokens: Annotated[
-        int, typer.Option(min=64, help="Padded tokens of both sides.")
-    ] = 25_000,
+    batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, both sides.")] = 25_000,
     steps: Annotated[int, typer.Option(min=1, help="Number of timed updates.")] = 100,
 ) -> None:
     """Measure the training speed of a preset on a GPU, and print a table."""

@@ -52,7 +52,6 @@ class Load:
     seconds: list[float] = field(default_factory=list)
     """Latency of each request after the warm-up."""
     failed: list[str] = field(default_factory=list)
-    """Start of each failed answer."""
     requests: int = 0
     """Number of answered requests, including the warm-up."""
 
@@ -61,9 +60,7 @@ class Load:
         return 1000 * statistics.quantiles(self.seconds, n=100)[percent - 1]
 
 
-async def run_client(
-    port: int, sentences: Iterator[str], end: float, load: Load, pair: str
-) -> None:
+async def send_all(port: int, sentences: Iterator[str], end: float, load: Load, pair: str) -> None:
     """Send requests over one connection until ``end``; add the results to ``load``."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     source, target = pair.split("-")
@@ -94,7 +91,7 @@ def run_clients(port: int, clients: int, seconds: float, lines: list[str], pair:
     async def run() -> Load:
         load, sentences = Load(), itertools.cycle(lines)
         end = time.monotonic() + seconds + WARM_UP_SECONDS
-        tasks = [run_client(port, sentences, end, load, pair) for _ in range(clients)]
+        tasks = [send_all(port, sentences, end, load, pair) for _ in range(clients)]
         for result in await asyncio.gather(*tasks, return_exceptions=True):
             if isinstance(result, BaseException):
                 load.failed.append(repr(result))
@@ -191,9 +188,8 @@ def main(
                         f"{process.memory_info().rss / 1e6:.0f}",
                     ]
                 )
-    p50, p95 = (
-        1000 * engine.latencies[int(share * len(engine.latencies))] for share in (0.5, 0.95)
-    )
+    count = len(engine.latencies)
+    p50, p95 = (1000 * engine.latencies[int(share * count)] for share in (0.5, 0.95))
     print(
         f"engine without a server: {engine.speed:.0f} sentences/s in batches, "
         f"{engine.cpu_milliseconds:.2f} CPU ms each; one by one p50 {p50:.1f} ms, p95 {p95:.1f} ms"

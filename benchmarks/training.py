@@ -182,12 +182,9 @@ def measure(
     deque(itertools.islice(updates, WARM_UP), maxlen=0)
     cpu_start, start = time.process_time(), time.perf_counter()
     tokens = sum(itertools.islice(updates, steps))
+    cpu_seconds, seconds = time.process_time() - cpu_start, time.perf_counter() - start
     peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Speed(
-        tokens / (time.process_time() - cpu_start),
-        tokens / (time.perf_counter() - start),
-        peak_bytes,
-    )
+    return Speed(tokens / cpu_seconds, tokens / seconds, peak_bytes)
 
 
 def tabulate(rounds: Sequence[dict[System, Speed]]) -> list[list[str]]:

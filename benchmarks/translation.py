@@ -69,10 +69,7 @@ def translate_by_hand(folder: Path, name: str) -> Translate:
 
 
 def measure(translate: Translate, sentences: Sequence[str]) -> list[float]:
-    """Return the sentences per CPU second of each case.
-
-    Cases with single sentences use an eighth of the sentences.
-    """
+    """Return sentences per CPU second of each case; single lines use an eighth of the text."""
     ordered, few = sorted(sentences, key=len), sentences[: max(1, len(sentences) // 8)]
     speeds = []
     for beam_size, size in CASES.values():

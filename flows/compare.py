@@ -131,12 +131,7 @@ def quote_all(value: Any) -> str:
 
 
 def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Experiment:
-    """Return an experiment with checked settings, absolute paths and digests of the user's files.
-
-    Raises:
-        ConfigError: if a setting is wrong.
-        CorpusError: if one of the user's own files cannot be read.
-    """
+    """Return an experiment with checked settings, and pinned, absolute paths of own files."""
     sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
     download = sections["download"]
     assert isinstance(download, DownloadParams)

@@ -181,9 +181,6 @@ def run_experiment(
         target: the last stage to run.
         environment: variables for the stages, added to those of this process.
         log: receives every line that dvc and the stages print.
-
-    Raises:
-        StageError: if a stage fails, with its exit code.
     """
     _remove_leftovers(name)
     options = [argument for setting in settings for argument in ("-S", setting)]
@@ -270,11 +267,7 @@ def _dvc(
     remedy: str,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Run dvc; if it fails, clear leftovers of a killed dvc and retry.
-
-    Raises:
-        StageError: if it fails; the message has ``what`` and ``remedy``.
-    """
+    """Run dvc; after a failure, clear leftovers and retry; raise a ``StageError`` if it fails."""
     clear_temporary_files()
     command = [sys.executable, "-m", "dvc", *arguments]
     code, output = _run(command, log, environment or {})

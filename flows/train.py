@@ -215,9 +215,7 @@ def part(stages: list[str], revision: str, params: str) -> None:
 
 
 def delegate(pool: str, stages: list[str], revision: str, params: str) -> str:
-    """Run a part in its pool, and return the text of its lock file.
-
-    If this flow ends, the part is cancelled.
+    """Run a part in its pool, and return its lock file; if this flow ends, cancel the part.
 
     Raises:
         NmtError: if the part fails.

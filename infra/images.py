@@ -42,11 +42,7 @@ CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
 
 
 def run(*command: str | Path) -> str:
-    """Run a program and return its output.
-
-    Raises:
-        NmtError: if it fails, with the end of its output.
-    """
+    """Return the output of a program; raise a ``NmtError`` with its end if the program fails."""
     done = subprocess.run(command, check=False, text=True, stdout=-1, stderr=subprocess.STDOUT)
     if done.returncode:
         raise NmtError(f"{' '.join(map(str, command))} failed: ...{done.stdout[-2000:]}")

@@ -1,8 +1,7 @@
 """Fetch, clean and split parallel text without leaks, and fetch vectors and the initial model.
 
 Usage: python -m stages.download
-Reads:  the network, or files that params.yaml names; the registry, if training starts from its
-        champion
+Reads:  the network, or files that params.yaml names; the registry, to start from its champion
 Writes: data/corpus/{train,validation,test}.{source,target}, data/corpus/corpus.json,
         data/monolingual/, data/weights.json, data/tags.json,
         data/vectors/{source,target}.vec, data/vectors/vectors.json,

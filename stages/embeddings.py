@@ -29,7 +29,7 @@ def run(
 ) -> dict[str, int]:
     """Write the embedding matrices of both sides and their origins; return the counts of words."""
     config = params.vectors
-    vectors_of: dict[str, WordVectors] = {}
+    tables: dict[str, WordVectors] = {}
     match config:
         case LearnedEmbeddings():
             pass
@@ -37,30 +37,28 @@ def run(
             texts = [tokenized / f"train.{side}" for side in paths.SIDES]
             words = [vocabulary / f"{side}.txt" for side in paths.SIDES]
             trained = train_vectors(texts, words, config)
-            vectors_of = dict(zip(paths.SIDES, trained, strict=True))
+            tables = dict(zip(paths.SIDES, trained, strict=True))
         case GivenVectors():
-            vectors_of = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
-            _check_dimensions(vectors_of, vectors)
+            tables = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
+            _check_dimensions(tables, vectors)
     with files.whole_folder(embeddings) as part:
-        for side, side_vectors in vectors_of.items():
+        for side, table in tables.items():
             random = make_generator(params.seed, "embeddings", side)
-            weight = build_embedding_matrix(side_vectors, random, name=side)
+            weight = build_embedding_matrix(table, random, name=side)
             save_file({"weight": weight}, part / f"{side}.safetensors")
         files.write_json(
             part / "embeddings.json",
             {
                 "kind": config.kind,
-                "frozen": params.frozen and bool(vectors_of),
-                "dimensions": {
-                    side: side_vectors.dimensions for side, side_vectors in vectors_of.items()
-                },
+                "frozen": params.frozen and bool(tables),
+                "dimensions": {side: table.dimensions for side, table in tables.items()},
             }
-            | {side: side_vectors.counts() for side, side_vectors in vectors_of.items()},
+            | {side: table.counts() for side, table in tables.items()},
         )
     return {
         f"{side}_{name}": count
-        for side, side_vectors in vectors_of.items()
-        for name, count in side_vectors.counts().items()
+        for side, table in tables.items()
+        for name, count in table.counts().items()
     }
 
 
@@ -69,8 +67,8 @@ def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
     return read_vectors(vectors / f"{side}.vec", tokens)
 
 
-def _check_dimensions(vectors_of: dict[str, WordVectors], vectors: Path) -> None:
-    source, target = (vectors_of[side].dimensions for side in paths.SIDES)
+def _check_dimensions(tables: dict[str, WordVectors], vectors: Path) -> None:
+    source, target = (tables[side].dimensions for side in paths.SIDES)
     if source != target:
         raise CorpusError(
             f"{vectors} holds source vectors of {source} dimensions and target vectors of "

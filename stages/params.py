@@ -237,8 +237,7 @@ class EvaluateParams(Config):
     sentences and use the one with the best score. False always uses the one of ``beam``."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Device for translation, in float32 as in the exported model; auto uses a GPU if there is
-    one."""
+    """Device for translation in float32, as in the export; auto uses a GPU if there is one."""
 
     threads: int = Field(0, ge=0, le=4096)
     """Processor threads; 0 uses all cores."""
@@ -276,8 +275,7 @@ class ExportParams(Config):
     """Further content of the sealed folder besides the model."""
 
     golden_sentences: int = Field(20, ge=1, le=10_000)
-    """Number of test sentences stored with their expected translations, to verify copies of the
-    model."""
+    """Number of test sentences stored with their translations, to verify copies of the model."""
 
     engines: tuple[Precision, ...] = ("int8",)
     """Precisions of the CTranslate2 engine: ``int8``, ``float32``. Only Transformers that it

@@ -33,9 +33,6 @@ def run(
     """Write token ids without training pairs that are too long or empty; return the counts.
 
     ``corpora`` has the number of pairs of each corpus by split, in order.
-
-    Raises:
-        CorpusError: if no pair of a split is left.
     """
     metrics: dict[str, float] = {}
     with files.whole_folder(shards) as part:

@@ -45,10 +45,7 @@ def run(
     workers: WorkersConfig,
     initial_model: Path = paths.INITIAL_MODEL,
 ) -> dict[str, float]:
-    """Write one tokenizer per side, apply it to every split, and return the token counts.
-
-    ``languages`` are the codes of source and target.
-    """
+    """Write one tokenizer per side, apply it to every split, and return the token counts."""
     if params.kind == "initial_model":
         tokenizers = {
             side: load_tokenizer(initial_model / "tokenizer" / side) for side in paths.SIDES

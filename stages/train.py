@@ -70,14 +70,9 @@ def run(
     notes: Sequence[str] = (),
     world: World = ALONE,
 ) -> tuple[Seq2Seq[Any, Any], Progress]:
-    """Train to the end; return the model, with the best weights in rank 0, and the progress.
-
-    ``notes`` are shown to the user before training.
-    """
-    world_config = params.compute
-    compute = prepare_compute(
-        world_config.device, precision=world_config.precision, threads=world_config.threads
-    )
+    """Train to the end; return the model, with the best weights in rank 0, and the progress."""
+    config = params.compute
+    compute = prepare_compute(config.device, precision=config.precision, threads=config.threads)
     sides = {
         side: Side.load(inputs.tokenizer / side, inputs.vocabulary / f"{side}.txt")
         for side in paths.SIDES
@@ -278,10 +273,7 @@ def identify(params: TrainParams, languages: Config) -> str:
 
 
 def continue_other_budget(params: TrainParams, journal: Journal) -> Iterator[str]:
-    """Copy the checkpoints of a training that differs only in its budget; yield messages.
-
-    Nothing is copied if this training has checkpoints, or no other one fits.
-    """
+    """Copy checkpoints of a training with another budget, if this one has none; yield messages."""
     course, _, _ = journal.fingerprint.partition("-")
     store = CheckpointStore(paths.CHECKPOINTS / journal.fingerprint)
     others = [CheckpointStore(folder) for folder in paths.CHECKPOINTS.glob(f"{course}-*")]

@@ -20,12 +20,7 @@ import sys
 
 
 def check_out() -> None:
-    """Check out NMT_REVISION in the working directory; untracked files stay.
-
-    Raises:
-        KeyError: if NMT_REPOSITORY is not set.
-        CalledProcessError: if git or dvc fails.
-    """
+    """Check out NMT_REVISION of NMT_REPOSITORY in the working directory; untracked files stay."""
     git("init", "--quiet")
     git("config", "remote.origin.url", os.environ["NMT_REPOSITORY"])
     git("config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*")

@@ -26,11 +26,7 @@ def create_app() -> Any:
 
 
 def check_location(uri: str, field_name: str) -> None:
-    """Check that a location is in the artifact store.
-
-    Raises:
-        MlflowException: if it is not.
-    """
+    """Raise a ``MlflowException`` if a location is not in the artifact store."""
     if urlsplit(uri).scheme not in SCHEMES:
         raise MlflowException.invalid_parameter_value(
             f"{field_name} must begin with {SCHEMES[0]}:, the scheme of the artifact store"

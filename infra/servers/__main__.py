@@ -59,11 +59,7 @@ class Servers(NamedTuple):
         }
 
     def start(self) -> None:
-        """Start both in parallel; if one does not answer, the other runs until ``stop``.
-
-        Raises:
-            StartError: if a server cannot be started, or does not answer in time.
-        """
+        """Start both in parallel; if one raises a ``StartError``, the other runs until ``stop``."""
         for step in (Server.launch, Server.wait):
             for server in self:
                 step(server)

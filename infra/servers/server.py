@@ -86,11 +86,7 @@ class Server:
         return False
 
     def launch(self) -> None:
-        """Start the program without waiting for it; it ends with the calling thread.
-
-        Raises:
-            StartError: if the port is not free.
-        """
+        """Start the program, which ends with the calling thread; do not wait for its answer."""
         self.kill()  # children of a main process that was killed
         find_free_port(self.host, self.port, name=self.name)
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -101,11 +97,7 @@ class Server:
         self._reader.start()
 
     def wait(self) -> None:
-        """Wait until the server answers.
-
-        Raises:
-            StartError: if it ends before, or does not answer within ``READY_SECONDS``.
-        """
+        """Wait until it answers; raise a ``StartError`` if it ends or takes too long."""
         end = time.monotonic() + READY_SECONDS
         while not self.answers():
             if not self.running or time.monotonic() > end:
@@ -157,19 +149,13 @@ def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
                 time.sleep(PAUSE_SECONDS)
                 try:
                     server.launch()
-                except (
-                    StartError
-                ) as error:  # for example, the port is not free; retried after a pause
+                except StartError as error:  # such as a port in use; retried after a pause
                     say(str(error))
         time.sleep(0.5)
 
 
 def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
-    """Return ``port`` if it is free, or any free port for 0.
-
-    Raises:
-        StartError: if the port is not free, which many servers do not report.
-    """
+    """Return ``port`` if it is free, or any free port for 0; otherwise raise a ``StartError``."""
     try:
         with socket.create_server((host, port)) as listener:
             number: int = listener.getsockname()[1]

@@ -10,9 +10,8 @@ Writes: params.yaml
 text= takes files, names such as opus:Books/v1, URLs, or a project file; languages= (such as de-en),
 validation= and test= describe it. data=, model=, train= and start= choose presets of conf/;
 model=auto and train=auto, which text= implies, choose settings that fit the text and the time.
-SECTION.KEY=VALUE, in Hydra's syntax, changes one setting. With text or a preset, params.yaml is
-composed from scratch; settings alone change the present file. Without arguments, only the digests
-of the user's files are updated.
+SECTION.KEY=VALUE, in Hydra's syntax, changes one setting. Text or a preset composes params.yaml
+from scratch; settings alone change the present file; no arguments update the digests of files.
 """
 
 import sys

@@ -27,9 +27,7 @@ HEADING = """\
 """
 
 
-QUOTED = (
-    """and a value with other characters than a-z0-9./:_- in quotes within quotes: "a.b='c d'\""""
-)
+QUOTED = """and values with characters beyond a-z0-9./:_- in quotes within quotes: "a.b='c d'\""""
 """Advice on values with characters that Hydra or the shell would interpret."""
 
 

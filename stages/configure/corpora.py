@@ -89,10 +89,7 @@ def main(
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries))
     if not entries:
-        say(
-            f"OPUS has no corpora for {' and '.join(pair.codes)}; try codes without a region, such "
-            f"as pt for pt-BR, or with one"
-        )
+        say(f"OPUS has no corpora for {' and '.join(pair.codes)}; try codes without a region")
         return
     say(f"Each corpus has a page that names its licence, such as {entries[0].page}")
     value = f"{{name:{entries[0].name},licence:LICENCE}}"

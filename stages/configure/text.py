@@ -119,9 +119,7 @@ def read_entry(name: str, entry: str | Settings) -> Settings:
         return settings
     corpora = [*read_corpora(split_words(str(settings.pop(ENTRY))))]
     if len(corpora) != 1:
-        raise ConfigError(
-            f"corpora.{name}.{ENTRY} names {len(corpora)} corpora; write an entry for each"
-        )
+        raise ConfigError(f"corpora.{name}.{ENTRY} names {len(corpora)} corpora; split the entry")
     return {**corpora[0], **settings}
 
 

@@ -62,8 +62,7 @@ class LearningConfig(Config):
     """Peak learning rate; the one of ``START=champion`` would cause too much forgetting."""
 
     screen: ScreenConfig = ScreenConfig()
-    """Filter of corrections that nobody has approved; its statistics are learnt from training
-    text."""
+    """Filter of corrections without approval; its statistics are learnt from training text."""
 
 
 CORPUS = "corrections"

@@ -120,10 +120,7 @@ def adapt_gate(gate: GateConfig) -> GateConfig:
 
 
 def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
-    """Return the contest with the outcome of the tests on both texts.
-
-    ``held_out`` is the verdict on held-out corrections; None if they were too few to test.
-    """
+    """Return the contest with the outcome of both tests; ``held_out`` is None if not tested."""
     if contest.outcome == "reject":
         return contest
     if held_out is None:

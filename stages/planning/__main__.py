@@ -4,8 +4,7 @@ Usage: python -m stages.planning [pin]
 Reads:  params.yaml, data/, reports/shard.json
 Writes: nothing; pin writes params.yaml and runs/pinned.json
 
-`pin` replaces a budget of seconds in params.yaml by the target tokens that this machine processes
-in that time, and prints no plan.
+`pin` replaces a budget of seconds in params.yaml by one of target tokens, and prints no plan.
 """
 
 import json
@@ -150,10 +149,7 @@ def run_training(folder: Path) -> tuple[float, int]:
 
 
 def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
-    """Return a point for the start and each validation.
-
-    A point has the updates, the target tokens, the seconds of updates and the time in seconds.
-    """
+    """Return updates, target tokens, seconds of updates and time, at the start and validations."""
     [journal] = folder.glob("runs/*/journal.jsonl")
     entries = [json.loads(line) for line in files.read_lines(journal)]
     points = [(0, 0, 0.0, entries[0]["milliseconds"] / 1000)]
@@ -165,10 +161,7 @@ def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
 
 
 def predict(calibration: Calibration, params: TrainParams, speed: float) -> tuple[int, float]:
-    """Return the updates and seconds of a training at a speed in tokens per second.
-
-    Early stopping is not predicted.
-    """
+    """Return updates and seconds of a training at a speed in tokens/s, without early stopping."""
     budget, each = params.budget, calibration.tokens_per_update
     limits = (
         budget.steps,
@@ -212,10 +205,7 @@ def describe(ends: Iterable[float], show: Callable[[float], str] = "{:,.0f}".for
 
 
 def pin(settings: dict[str, Any], budget: Budget) -> None:
-    """Replace a budget of seconds by tokens in params.yaml.
-
-    The number of tokens is saved, so that the same command continues an interrupted training.
-    """
+    """Replace a budget of seconds by tokens; repeated calls use the saved number of tokens."""
     pinned = files.read_json(paths.PINNED) if paths.PINNED.exists() else {}
     key = hash_json([settings[name] for name in UP_TO_TRAINING])
     if key not in pinned:
@@ -228,11 +218,7 @@ def pin(settings: dict[str, Any], budget: Budget) -> None:
 
 
 def find_budget(calibration: Calibration, seconds: float | None) -> tuple[int, int]:
-    """Return the target tokens for a time in seconds, and the updates between two validations.
-
-    Raises:
-        ConfigError: if there is no time, or it is too short.
-    """
+    """Return the target tokens for a time in seconds, and the updates between two validations."""
     if seconds is None:
         raise ConfigError("train.budget.seconds is null; set a time first: time=2h")
     speed, each = math.sqrt(math.prod(calibration.tokens_per_second)), calibration.tokens_per_update

@@ -178,9 +178,7 @@ def translate_by_both(
     *,
     recased: Mapping[int, str],
 ) -> tuple[Candidate, Candidate]:
-    """Return champion and challenger with their translations of a text, made on one device.
-
-    ``recased`` has lines of the text in other letter case, by line number.
+    """Return both models with translations of a text, and of its ``recased`` lines by number.
 
     Raises:
         RegistryError: if MLflow does not answer.

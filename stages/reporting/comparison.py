@@ -196,10 +196,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
     ranked: dict[str, list[Outcome]] = {}
     for outcome in sorted(outcomes, key=lambda outcome: outcome.run.system):
         ranked.setdefault(outcome.run.system, []).append(outcome)
-    means = {
-        name: fmean(each.run.scores[metric].value for each in group)
-        for name, group in ranked.items()
-    }
+    means = {name: fmean(o.run.scores[metric].value for o in runs) for name, runs in ranked.items()}
     best_first = METRICS.load(metric).higher_is_better
     systems = sorted(means, key=means.__getitem__, reverse=best_first)
     ranked = {name: ranked[name] for name in systems}
@@ -232,8 +229,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
 def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInterval:
     """Return the mean score over seeds, with its 95 % interval.
 
-    The mean of the sentence variances is an upper bound: it assumes that all seeds fail on the same
-    sentences.
+    The mean of the sentence variances is an upper bound, for seeds that fail on the same sentences.
     """
     if len(scores) == 1:
         return scores[0]
@@ -245,11 +241,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInte
 
 
 def check_comparable(outcomes: Sequence[Outcome]) -> None:
-    """Check that all runs have the same test set, budget and metrics.
-
-    Raises:
-        NmtError: naming two runs and their difference.
-    """
+    """Raise a ``NmtError`` that names two runs if their test set, budget or metrics differ."""
     first, *others = outcomes
     for other in others:
         names = f"{first.run.experiment} and {other.run.experiment}"

@@ -77,10 +77,7 @@ def load_trained(
 def read_validation(
     inputs: Inputs, count: int, seed: int
 ) -> tuple[list[str], list[str], list[str | None]]:
-    """Return sources, references and tags of validation pairs.
-
-    ``seed`` draws at most ``count`` pairs.
-    """
+    """Return sources, references and tags of at most ``count`` random validation pairs."""
     sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
     chosen = draw_line_numbers(len(sides[0]), count, seed)
     source, target = ([side[number] for number in chosen] for side in sides)
@@ -130,8 +127,7 @@ def judge_confidence(
 ) -> ConfidenceReport:
     """Return a confidence model fitted on validation text, with its reliability on test text.
 
-    The same model and engine must have translated both. If fitting is impossible, the report has
-    the reason.
+    The same model and engine must have translated both. Without a model, it returns the reason.
     """
     fitted_on, good = select_searched(params, validation, language=language)
     if missing := explain_unfit(good):

@@ -82,7 +82,6 @@ class WrittenSynthesis(Config):
     """Digest of the model, and beam size."""
     backward: bool
     lines: int
-    """Number of translated lines."""
     kept: int
     """Number of usable pairs."""
     dropped: dict[str, int]

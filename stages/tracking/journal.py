@@ -44,10 +44,7 @@ class Journal:
         self.path = self.folder / "journal.jsonl"
 
     def append(self, kind: str, **content: Any) -> None:
-        """Append an entry; without ``milliseconds``, it gets the current time.
-
-        A crash can damage this entry, but no earlier one.
-        """
+        """Append an entry, by default with the current time; a crash can damage only this entry."""
         entry = {"kind": kind, **content}
         entry.setdefault("milliseconds", time.time_ns() // 1_000_000)
         line = json.dumps(entry, default=str).encode() + b"\n"

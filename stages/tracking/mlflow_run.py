@@ -143,8 +143,7 @@ class MlflowRun:
     def _send_metrics(self, entries: list[Entry]) -> int:
         """Send new points; return their number.
 
-        Points that a resumed run repeats with the same value are not new. A value that returns
-        after another value is sent again, because MLflow shows the last.
+        Repeated values of a resumed run are not new; a value that returns after another one is.
         """
         points = [
             Metric(name, value, entry["milliseconds"], entry["step"])

@@ -127,9 +127,7 @@ class MlflowTracker(Tracker):
         except OSError as error:
             if self._unwarned.acquire(blocking=False):
                 LOGGER.warning(
-                    "%s cannot be written, the run continues without it: %s",
-                    self._journal.path,
-                    error,
+                    "%s is not written, the run continues: %s", self._journal.path, error
                 )
 
 

@@ -110,9 +110,7 @@ def test_no_setting_has_a_name_that_dvc_overlooks():
 
 JOINT = "train.model.tie 'all' needs one vocabulary for both languages"
 TIED = "train.model.tie must be 'none' with embeddings.vectors.kind 'train'"
-NO_VECTORS = (
-    "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words requires"
-)
+NO_VECTORS = "download.vectors.kind is 'none' but embeddings.vectors.kind or vocabulary.words"
 DRAWS = "train.subword_sampling.kind 'bpe_dropout' draws"
 UNTIED = {"train__model__tie": "none"}
 DROPPED, UNIGRAM = (

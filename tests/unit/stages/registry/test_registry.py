@@ -173,12 +173,7 @@ def test_promotion_is_not_repeated_after_a_rollback():
         (2, lambda one: promote(one, 3, None), ChampionMovedError, "from none to version 2"),
         (2, lambda one: promote(one, 2, 2), RegistryError, "version 2 of nmt-de-en is already"),
         (2, lambda one: promote(one, 7, 2), RegistryError, "no version 7; known: 3, 2, 1"),
-        (
-            2,
-            lambda one: withdraw(one, expected=3),
-            ChampionMovedError,
-            "from version 3 to version 2",
-        ),
+        (2, lambda one: withdraw(one, expected=3), ChampionMovedError, "from version 3 to"),
         (0, lambda one: one.find_initial(""), RegistryError, "has no champion to start training"),
         (1, lambda one: one.find_initial("0b"), RegistryError, "has no version of SHA-256 0b"),
     ],

@@ -97,7 +97,7 @@ def test_a_journal_that_cannot_be_written_stops_nobody(project, caplog):
         tracker.metrics({"train/loss": 1.0}, step=1)
 
     assert len(caplog.records) == 1
-    assert "cannot be written, the run continues" in caplog.text
+    assert "is not written, the run continues" in caplog.text
 
 
 def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
