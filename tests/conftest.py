@@ -1,10 +1,10 @@
-"""What tests of many rooms are given; what they call is in tests/support."""
+"""Fixtures for all tests; helper functions are in tests/support."""
 
 import gc
 from importlib import import_module
 
-gc.disable()  # until all is imported, which stays to the end: looking for garbage there is in vain
-import_module("nmt_core")  # before torch, see there
+gc.disable()  # off until all is imported: imported objects stay, so scanning them is useless
+import_module("nmt_core")  # must come before torch
 
 # isort: split
 
@@ -22,40 +22,40 @@ from tests.support.order import (
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
 
-# hooks, beside those below
+# hooks, in addition to those below
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
-# the machine decides how long an example takes; every run tries the same ones, unless `make test`
-# gets a SEED=
+# the time per example depends on the machine; only `make test` draws other examples each time
+# has a SEED=
 settings.register_profile("random", deadline=None, print_blob=True)
 settings.register_profile("nmt", deadline=None, derandomize=True)
 settings.load_profile("nmt")
 
 
-# a test that waits for the disk waits for a power cut, which would end the tests, too
+# a test that waits for the disk also waits for fsync; tests need not survive a power cut
 os.fsync = lambda _: None
 
 if not torch.cuda.is_available():
-    # it would note the seed for devices that are not there, each with the stack of calls as text,
+    # otherwise torch records the seed for missing devices, each with a stack trace as text,
     # which takes as long as an update of a tiny model
     torch.manual_seed = torch.default_generator.manual_seed
 
 
 def pytest_collection_finish():
-    """Look for garbage from here on, in what tests make."""
+    """Collect garbage from here on, for objects of tests."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.fixture(autouse=True)
 def _seeded():
-    """Every test draws the same numbers, whichever came before it."""
+    """Seed all generators, so that each test draws the same numbers in any order of tests."""
     torch.manual_seed(0)
 
 
 @pytest.fixture(params=[*PRESETS, *VARIANTS])
 def model(request):
-    """A tiny model of every preset in float64, its weights so large that nothing hides."""
+    """A tiny model of every preset in float64, with large weights that show each difference."""
     model = tiny_model(request.param).double().eval()
     with torch.no_grad():
         for weight in model.parameters():
@@ -65,7 +65,7 @@ def model(request):
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """An empty project, in which the test works."""
+    """An empty project as the working directory of the test."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -78,9 +78,9 @@ def web_server():
 
 @pytest.fixture
 def site(web_server, monkeypatch):
-    """A web server with nothing on it that nobody has asked.
+    """A local web server without any pages.
 
-    It has no certificate; to read those of others takes a client longer than an answer.
+    It has no certificate, because loading certificates takes a client longer than a request.
     """
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
@@ -92,7 +92,7 @@ def site(web_server, monkeypatch):
 
 @pytest.fixture
 def heard():
-    """Hear what nohup, or a script that works in the background, has us ignore."""
+    """Restore SIGINT and SIGHUP, which nohup or a background script may have set to be ignored."""
     stopping = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     ignored = [number for number in stopping if signal.getsignal(number) == signal.SIG_IGN]
     for number in ignored:

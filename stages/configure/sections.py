@@ -136,8 +136,7 @@ def check_sampling(
     name = f"train.subword_sampling.kind {sampling.kind!r}"
     if tokenize.kind in ("characters", "spacy"):
         yield (
-            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose "
-            f"'sentencepiece', or sampling 'none'"
+            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose sentencepiece"
         )
     elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != required:
         yield (

@@ -1,4 +1,4 @@
-"""Four corpora as strangers have them train one model; what changes in one redoes what it must."""
+"""Four corpora in common formats train one model; a change of one reruns what depends on it."""
 
 import json
 import zipfile
@@ -17,7 +17,7 @@ SETTINGS = (
     "download.corpora.agency={name:my/agency.xlsx,licence:own} "
     "download.corpora.opus={name:my/Books.zip,licence:cc-by-4.0}"
 )
-"""Beside the corpus of the small projects, which brings its test set."""
+"""A corpus besides the one of the small projects, which has its own test set."""
 
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
@@ -52,7 +52,7 @@ def measured(copy):
     return {name: corpus["pairs"]["train"] for name, corpus in corpora.items()}
 
 
-def test_all_of_them_are_learnt_and_told(project):
+def test_all_corpora_are_trained_on_and_reported(project):
     counts = measured(project)
     assert {name: counts[name] for name in ("memory", "agency", "opus")} == {
         "memory": 30,
@@ -66,7 +66,7 @@ def test_all_of_them_are_learnt_and_told(project):
     assert [*texts[0]["corpora"]] == ["demo", "memory", "agency", "opus"]
 
 
-def test_what_changes_redoes_what_it_must(project):
+def test_change_reruns_only_dependent_stages(project):
     def change(settings, until=""):
         project.run(f"python -m stages.configure {settings}").run(f"dvc repro {until}")
         return project.ran
@@ -88,5 +88,5 @@ def test_what_changes_redoes_what_it_must(project):
 
 
 def kept(project):
-    """What is kept of each corpus that comes from files."""
+    """Return the filtered text of each corpus of files."""
     return [*(project.folder / "downloads/sifted").iterdir()]

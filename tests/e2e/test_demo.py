@@ -1,4 +1,4 @@
-"""The demo in full, as a newcomer makes it: what documents promise of it comes true."""
+"""The whole demo, as in the documents; their promises are checked."""
 
 import re
 
@@ -17,25 +17,25 @@ UNMEASURED = (
     "train.training.validate_every=10000 evaluate.pictures=0 "
     "evaluate.resamples=50 export.engine_sentences=100"
 )
-"""Settings that change no weight: the last model of the demo is its best one."""
+"""Settings that do not affect the weights: the last model of the demo is its best one."""
 
 ALONE = "train.compute.threads=1 evaluate.threads=1"
-"""Two threads that share processors with other tests take half as much of them again."""
+"""Factor for two threads that share the CPU with other tests: they take half as long again."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes, more on a busy machine
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes; longer on a busy machine
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """The folder in which every stage has run; what is measured beside the score is left out."""
+    """The folder after all stages ran; other measurements than the score are omitted."""
     begun = begin(tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared"))
     copy = begun.untracked(tmp_path_factory.mktemp("demo") / "project")
     copy.run(f"python -m stages.configure data=demo {UNMEASURED} {ALONE}")
     return copy.run("dvc repro").folder
 
 
-def test_its_score_is_the_one_that_readme_shows(demo):
-    """But for what rounding makes of it on another processor."""
+def test_score_is_the_one_in_readme(demo):
+    """The score may differ by rounding on another CPU."""
     [told] = re.findall(
         r"^\| demo, de to en \| ([\d.]+) \|", (PROJECT / "README.md").read_text(), re.MULTILINE
     )
@@ -44,7 +44,7 @@ def test_its_score_is_the_one_that_readme_shows(demo):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_translates_is_in_words_that_the_model_has_read(demo, document):
+def test_document_examples_use_known_words(demo, document):
     known = set(re.findall(r"[^\W\d_]+", (demo / "data/corpus/train.source").read_text()))
     texts = re.sub(r"<[^>]*>", " ", " ".join(list_examples(document)))
 
@@ -52,8 +52,8 @@ def test_what_a_document_translates_is_in_words_that_the_model_has_read(demo, do
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_what_a_document_translates_comes_out_as_it_says(demo, document):
-    """The translation of every sentence and of every page stands beside it."""
+def test_document_examples_translate_as_shown(demo, document):
+    """Every sentence and page in the documents has its translation beside it."""
     documents = Translator.load(demo / "models/export").open_documents()
     said = (PROJECT / document).read_text()
     translated = {
@@ -64,8 +64,8 @@ def test_what_a_document_translates_comes_out_as_it_says(demo, document):
     assert {} == {text: one for text, one in translated.items() if one not in said}
 
 
-def test_as_many_translations_come_as_are_asked_for(demo):
-    """Of a model that has learnt: one of a few updates may have nothing else to say."""
+def test_number_of_alternatives_is_as_requested(demo):
+    """It uses a trained model: a model after a few updates may have no other hypotheses."""
     [text] = {one for one in list_examples("docs/integrate.md") if "Treffen" in one}
     [found] = Translator.load(demo / "models/export").search([text], n_best=3)
 

@@ -1,6 +1,6 @@
 """The whole project in miniature, by its own commands: run, stopped, killed, changed, repeated.
 
-All copies begin as one commit, so what they make must be the same to the byte.
+All copies start from the same commit, so their results must be equal to the byte.
 """
 
 import json
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    """A clone with parameters and nothing made yet."""
+    """A clone with settings, before any stage ran."""
     shared = tmp_path_factory.mktemp("shared")
     return begin(tmp_path_factory.mktemp("fresh") / "project", shared)
 
 
 @pytest.fixture(scope="module")
 def prepared(fresh, tmp_path_factory):
-    """Everything but the training is done."""
+    """A clone in which all stages before training are done."""
     return fresh.copy(tmp_path_factory.mktemp("prepared") / "project").run(
         "dvc repro embeddings shard"
     )
@@ -48,7 +48,7 @@ def prepared(fresh, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(prepared, tmp_path_factory):
-    """What nobody disturbed, made by the command that people type."""
+    """Results of an undisturbed run by the user's command."""
     return prepared.copy(tmp_path_factory.mktemp("finished") / "project").run(MAKE_REPRO)
 
 
@@ -58,7 +58,7 @@ def test_every_stage_runs_once(prepared, finished):
 
 
 @pytest.mark.whole
-def test_the_end_is_a_summary(finished):
+def test_run_ends_with_a_summary(finished):
     assert "de → en" in finished.log
     assert "BLEU" in finished.log
     assert "nmt translate --model models/export" in finished.log
@@ -66,7 +66,7 @@ def test_the_end_is_a_summary(finished):
 
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["auto", "torch"])
-def test_the_export_translates(finished, engine):
+def test_export_translates(finished, engine):
     done = subprocess.run(
         [sys.executable, "-m", "nmt_core.cli", "translate", "--engine", engine],
         cwd=finished.folder,
@@ -85,8 +85,8 @@ def test_the_export_translates(finished, engine):
 
 
 @pytest.mark.whole
-def test_a_second_time_runs_nothing(finished, tmp_path):
-    """Not even if Python has written its bytecode anew."""
+def test_second_run_runs_nothing(finished, tmp_path):
+    """Nothing runs even after Python has rewritten its bytecode."""
     copy = finished.copy(tmp_path / "project")
     source = copy.folder / "nmt_core/corpora/cleaning.py"
     [bytecode] = source.parent.glob("__pycache__/cleaning.*.pyc")
@@ -100,8 +100,8 @@ def test_a_second_time_runs_nothing(finished, tmp_path):
     assert copy.lock == finished.lock
 
 
-def test_another_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
-    """Its lock file came with the commit, and its Python has written bytecode of its own."""
+def test_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
+    """Its lock file is committed, and its Python has written its own bytecode."""
     copy = finished.copy(tmp_path / "project")
     copy.run("git add --all")
     copy.run("git -c user.name=Tester -c user.email=tester@localhost commit --quiet -m Made")
@@ -114,7 +114,7 @@ def test_another_clone_with_the_same_cache_runs_nothing(finished, tmp_path):
     assert other.model == finished.model
 
 
-def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
+def test_changed_setting_reruns_only_dependent_stages(finished, tmp_path):
     changed = finished.untracked(tmp_path / "project")
     changed.run("python -m stages.configure evaluate.beam.beam_size=1").run("dvc repro")
 
@@ -126,7 +126,7 @@ def test_a_changed_parameter_runs_its_cone_alone(finished, tmp_path):
 
 @pytest.fixture(scope="module")
 def killed(prepared, tmp_path_factory):
-    """The power fails between two checkpoints, of dvc as of training."""
+    """Kill dvc and the training between two checkpoints, like a power failure."""
     copy = prepared.untracked(tmp_path_factory.mktemp("killed") / "project")
     process = copy.start("dvc repro")
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
@@ -137,19 +137,19 @@ def killed(prepared, tmp_path_factory):
     return copy.run("dvc repro")
 
 
-def test_a_killed_training_continues(killed):
+def test_killed_training_continues(killed):
     assert killed.ran == ["train", "evaluate", "export"]
     assert f"continuing from step {VALIDATE_EVERY}\n" in killed.log
 
 
-def test_a_killed_training_ends_in_the_same_bytes(killed, finished):
-    """Weights, history, scores and export: whatever dvc.lock has a digest of."""
+def test_killed_training_ends_in_the_same_bytes(killed, finished):
+    """It compares weights, history, scores and export: everything with a digest in dvc.lock."""
     assert killed.model == finished.model
     assert killed.lock == finished.lock
 
 
-def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path):
-    """The second waits, and goes on where the first one has saved."""
+def test_second_run_waits_for_the_stopped_first(prepared, finished, tmp_path):
+    """The second run waits, and continues from the first one's checkpoint."""
     copy = prepared.untracked(tmp_path / "project")
     first = copy.start(MAKE_REPRO)
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
@@ -157,7 +157,7 @@ def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path)
     process = second.start(MAKE_REPRO)
     assert wait_for(lambda: second.log, seconds=60)
     assert f"another run uses {copy.folder}; waiting until it ends\n" == second.log
-    os.killpg(first.pid, signal.SIGINT)  # as Ctrl-C in its terminal
+    os.killpg(first.pid, signal.SIGINT)  # like Ctrl-C in its terminal
 
     assert first.wait() != 0
     assert "the same command goes on from there" in copy.log
@@ -168,8 +168,8 @@ def test_two_at_once_of_which_the_first_is_stopped(prepared, finished, tmp_path)
 
 
 @pytest.mark.parametrize("command", [MAKE_REPRO, "python -m flows.train"])
-def test_what_dvc_leaves_when_it_is_killed_stops_nobody(finished, tmp_path, command):
-    """It was writing its lists when it was: both are empty."""
+def test_leftovers_of_killed_dvc_block_nobody(finished, tmp_path, command):
+    """dvc was killed while writing its lists of locks: both are empty."""
     copy = finished.copy(tmp_path / "project")
     for name in ("dvc.lock", ".dvc/tmp/rwlock"):
         (copy.folder / name).write_text("")
@@ -180,7 +180,7 @@ def test_what_dvc_leaves_when_it_is_killed_stops_nobody(finished, tmp_path, comm
     assert copy.lock == finished.lock
 
 
-def test_a_terminated_training_saves_and_continues(prepared, finished, tmp_path):
+def test_terminated_training_saves_and_continues(prepared, finished, tmp_path):
     copy = prepared.untracked(tmp_path / "project")
     process = copy.start("python -m stages.train")
     copy.trained_to(VALIDATE_EVERY + LOG_EVERY)
@@ -196,7 +196,7 @@ def test_a_terminated_training_saves_and_continues(prepared, finished, tmp_path)
     assert copy.model == finished.model
 
 
-def test_another_seed_begins_anew(killed, finished, tmp_path):
+def test_another_seed_starts_a_new_training(killed, finished, tmp_path):
     """Checkpoints of other settings are not continued."""
     copy = killed.untracked(tmp_path / "project")
     copy.run("python -m stages.configure train.seed=2").run("dvc repro train")
@@ -214,16 +214,16 @@ def edit(copy, path, old, new):
 
 
 def points(copy):
-    """The steps at which a copy has logged the training loss, by training."""
+    """Return the steps at which a copy logged the training loss, by training."""
     journals = sorted(
         copy.folder.glob("runs/*/journal.jsonl"), key=lambda path: path.stat().st_mtime
     )
     entries = [[json.loads(line) for line in path.read_text().splitlines()] for path in journals]
     runs = [[e["step"] for e in each if "train/loss" in e.get("values", ())] for each in entries]
-    return [run for run in runs if run]  # others are evaluations
+    return [run for run in runs if run]  # other runs are evaluations
 
 
-def test_changed_words_run_nothing(finished, tmp_path):
+def test_changed_comments_rerun_nothing(finished, tmp_path):
     copy = finished.untracked(tmp_path / "project")
     trainer = copy.folder / "nmt_core/training/trainer.py"
     trainer.write_text(f"# A comment.\n{trainer.read_text()}")
@@ -232,7 +232,7 @@ def test_changed_words_run_nothing(finished, tmp_path):
     assert copy.run("dvc repro").ran == []
 
 
-def test_a_changed_constant_begins_anew(finished, tmp_path):
+def test_changed_constant_starts_a_new_training(finished, tmp_path):
     copy = finished.untracked(tmp_path / "project")
     edit(copy, "nmt_core/training/optimizer.py", "(10 + step)", "(11 + step)")
     copy.run("dvc repro train")
@@ -244,14 +244,14 @@ def test_a_changed_constant_begins_anew(finished, tmp_path):
 
 @pytest.fixture(scope="module")
 def unending(prepared, tmp_path_factory):
-    """Nothing is trained yet, with a schedule that does not end with the budget."""
+    """A copy before training, with a schedule that does not depend on the budget."""
     schedule = "'~train.schedule' '+train.schedule={kind:inverse_sqrt,warmup_steps:40}'"
     copy = prepared.copy(tmp_path_factory.mktemp("unending") / "project")
     return copy.run(f"python -m stages.configure {schedule}")
 
 
-def test_a_finished_training_is_made_longer(unending, tmp_path):
-    """To the same bytes as if it had been as long from its beginning; so are its curve and lock."""
+def test_finished_training_can_be_prolonged(unending, tmp_path):
+    """Bytes, curve and lock file are those of a training with the longer budget from its start."""
     short, long = VALIDATE_EVERY + 2 * LOG_EVERY, 2 * VALIDATE_EVERY + LOG_EVERY
     whole = unending.untracked(tmp_path / "whole")
     whole.run(f"python -m stages.configure train.budget.steps={long}").run("dvc repro train")
@@ -267,8 +267,8 @@ def test_a_finished_training_is_made_longer(unending, tmp_path):
 
 
 @pytest.mark.parametrize("command", [MAKE_REPRO, "python -m flows.train"])
-def test_a_typo_costs_seconds(fresh, tmp_path, command):
-    """It is in the section of the sixth stage, and the first does not run."""
+def test_typo_is_reported_before_the_first_stage(fresh, tmp_path, command):
+    """The typo is in the section of the sixth stage; the first stage does not run."""
     copy = fresh.copy(tmp_path / "project")
     params = copy.folder / "params.yaml"
     params.write_text(
@@ -296,11 +296,11 @@ for folder, settings in json.load(sys.stdin).items():
         stage.main()
     print(folder, flush=True)
 """
-"""Runs stages in one folder after another, in one process, which imports torch once."""
+"""Runs stages in several folders in one process, which imports torch once."""
 
 
 def small_settings(preset):
-    """Return what configures a preset in miniature, with its own batches and optimizer."""
+    """Return settings of a preset in miniature, with its own batches and optimizer."""
     settings = SMALL | {"train.budget.steps": 4, "train.training.validate_every": 2}
     settings |= {f"train.model.{key}": small for key, small in shrunk(PRESETS[preset]).items()}
     if preset.removesuffix("_lite").endswith("_article"):
@@ -314,7 +314,7 @@ def small_settings(preset):
 
 @pytest.fixture(scope="module")
 def exported(prepared, tmp_path_factory):
-    """Copies in which every stage has run, by their presets; and what was said."""
+    """Copies in which every stage ran, by preset, and the output."""
     folder = tmp_path_factory.mktemp("presets")
     copies = {preset: prepared.untracked(folder / preset) for preset in PRESETS}
     orders = {str(copy.folder): small_settings(preset) for preset, copy in copies.items()}
@@ -332,7 +332,7 @@ def exported(prepared, tmp_path_factory):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_preset_trains_and_exports(exported, preset):
-    """With its own tokens, vectors, batches and optimizer."""
+    """Each preset has its own tokens, vectors, batches and optimizer."""
     copies, said = exported
     export = copies[preset].folder / "models/export/model.json"
 

@@ -1,4 +1,4 @@
-"""MLflow in a project of its own."""
+"""MLflow in an empty project."""
 
 import mlflow
 import pytest
@@ -10,16 +10,16 @@ from tests.support.compositions import _remembered  # noqa: F401 - a fixture
 
 @pytest.fixture
 def mlflow_here(project, monkeypatch):
-    """An empty project that knows of no server, and an environment that is put back."""
+    """An empty project without a server, and a restored environment."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     for name, value in tracker.ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
-    mlflow.set_tracking_uri(None)  # which a test before may have set, for the whole process
+    mlflow.set_tracking_uri(None)  # an earlier test may have set it for the whole process
 
 
 @pytest.fixture(scope="session")
 def empty_database(tmp_path_factory):
-    """A database that was migrated once."""
+    """A migrated database, created once."""
     file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
     MlflowClient(f"sqlite:///{file}").search_experiments()
     return file
@@ -33,7 +33,7 @@ def database(project, empty_database):
 
 @pytest.fixture
 def quick_tracking(mlflow_here, monkeypatch):
-    """Send often, and try again soon."""
+    """Send often, and retry soon."""
     monkeypatch.setattr(tracker, "SEND_SECONDS", 0.05)
 
 
@@ -49,7 +49,7 @@ set_model(Echo())
 
 @pytest.fixture
 def echo(project, monkeypatch):
-    """Log a small model in the place of the code that serves a translator."""
+    """Log a small model instead of the code that serves a translator."""
     monkeypatch.setattr(mlflow_run, "MODEL_CODE", project / "code.py")
     monkeypatch.setattr(mlflow_run, "list_requirements", lambda _: ["mlflow"])
     (project / "code.py").write_text(ECHO)

@@ -1,4 +1,4 @@
-"""DATA=europarl_article: the article's data, from an archive and vectors served on loopback."""
+"""DATA=europarl_article: the article's data, with archive and vectors from a local server."""
 
 import hashlib
 
@@ -34,7 +34,7 @@ def compose(*choices):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_it_composes_with_the_articles_models(model):
+def test_preset_composes_with_the_articles_models(model):
     settings = compose(f"model={model}")
     download, training = settings["download"], settings["train"]
 
@@ -53,8 +53,8 @@ def test_it_composes_with_the_articles_models(model):
     assert training.training.normalize_loss == "sentence"
 
 
-def test_buckets_are_those_of_lengths_with_start_and_end():
-    """1, 2, 4, ..., 256, of which no sentence of a word or more is in the first two."""
+def test_buckets_include_start_and_end():
+    """Lengths are 1, 2, 4, ..., 256; sentences with words are never in the first two buckets."""
     wanted = [2**power for power in range(9)]
     ours = compose()["train"].batching.boundaries
     for words in range(1, 300):
@@ -63,7 +63,7 @@ def test_buckets_are_those_of_lengths_with_start_and_end():
         assert sum(words >= boundary for boundary in ours) + 2 == bucket
 
 
-def test_it_trains_the_lite_transformer_unless_told_otherwise():
+def test_lite_transformer_is_the_default():
     lite, full = compose(), compose("model=transformer_article")
 
     assert (lite["train"].model.encoder_layers, lite["train"].budget.epochs) == (2, 1)
@@ -71,7 +71,7 @@ def test_it_trains_the_lite_transformer_unless_told_otherwise():
 
 
 def serve_text(site):
-    """Put the archive and the vectors there; return settings that take them from there."""
+    """Write the archive and the vectors to the server; return settings that fetch them."""
     content = opus.archive(PAIRS, "Europarl")
     site.put("/v8/de-en.zip", whole(content))
     draw = np.random.default_rng(1)
@@ -92,7 +92,7 @@ def serve_text(site):
     ]
 
 
-def test_it_is_the_articles_text_with_the_vectors_words(site, tmp_path):
+def test_text_and_vectors_are_the_articles(site, tmp_path):
     values = apply_changes(compose_groups(["data=europarl_article"]), serve_text(site))
     settings = build_all(values, source="conf")
     place = {name: tmp_path / name for name in ("corpus", "vectors", "tokenizer", "tokenized")}

@@ -1,4 +1,4 @@
-"""Stages that are run by hand: what is missing or altered is told with the stage that makes it."""
+"""Stages run by hand: a message about a missing or altered file names the stage that writes it."""
 
 import shutil
 import sys
@@ -18,7 +18,7 @@ READERS = ("shard", "embeddings", "train", "evaluate", "export")
 
 @pytest.fixture
 def checkout(project):
-    """A checkout in which nothing is made yet."""
+    """A checkout before any stage ran."""
     for path in (paths.PIPELINE, paths.PARAMS):
         shutil.copy2(PROJECT / path, path)
     return project
@@ -26,7 +26,7 @@ def checkout(project):
 
 @pytest.fixture
 def told(monkeypatch, capsys):
-    """Run a stage as a program does, and return its exit code and what it says of errors."""
+    """Run a stage as a program; return its exit code and its error output."""
     monkeypatch.setattr("stages.runtime.entry.end_with_parent", lambda: None)
     monkeypatch.setattr("stages.runtime.entry.signal.signal", lambda *_: None)
     monkeypatch.setattr("stages.runtime.entry.os._exit", sys.exit)  # threads of other tests
@@ -61,7 +61,7 @@ def make_vocabulary():
         *((reader, "data/vocabulary/digests.json", "vocabulary") for reader in READERS),
     ],
 )
-def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, maker):
+def test_missing_file_is_reported_with_its_stage(checkout, told, stage, path, maker):
     said = f"{path} is missing; the {maker} stage writes it: make repro\n"
 
     assert (1, said) == told(stage)
@@ -75,7 +75,7 @@ def test_what_is_missing_is_told_with_its_maker(checkout, told, stage, path, mak
         ("export", "models/trained/digests.json", "train"),
     ],
 )
-def test_what_is_missing_behind_the_vocabulary(checkout, told, stage, path, maker):
+def test_missing_file_after_the_vocabulary_is_reported(checkout, told, stage, path, maker):
     make_vocabulary()
 
     said = f"{path} is missing; the {maker} stage writes it: make repro\n"
@@ -83,8 +83,8 @@ def test_what_is_missing_behind_the_vocabulary(checkout, told, stage, path, make
 
 
 @pytest.mark.parametrize("stage", READERS)
-def test_no_stage_believes_another_vocabulary(checkout, told, stage):
-    """One more token is a sound vocabulary; only its digest tells."""
+def test_stages_reject_another_vocabulary(checkout, told, stage):
+    """A vocabulary with one more token is valid; only its digest differs."""
     make_vocabulary()
     with (paths.VOCABULARY / "target.txt").open("a") as file:
         file.write("c\n")
@@ -94,7 +94,7 @@ def test_no_stage_believes_another_vocabulary(checkout, told, stage):
 
 
 @pytest.mark.parametrize("stage", ["evaluate", "export"])
-def test_no_stage_believes_another_model(checkout, told, stage):
+def test_stages_reject_another_model(checkout, told, stage):
     make_vocabulary()
     make(paths.TRAINED, model_safetensors="weights", training_json='{"fingerprint": "f"}')
     write_digests(paths.TRAINED)
@@ -104,8 +104,8 @@ def test_no_stage_believes_another_model(checkout, told, stage):
     assert (1, f"{said}; the train stage writes it: make repro\n") == told(stage)
 
 
-def test_a_file_of_ones_own_is_no_stages(checkout, told, monkeypatch):
-    """What no stage makes is a mistake of ours, and keeps its traceback."""
+def test_missing_user_file_names_no_stage(checkout, told, monkeypatch):
+    """A missing file that no stage writes is a bug, and keeps its traceback."""
     monkeypatch.setattr(import_module("stages.shard"), "main", Path("mine.txt").read_text)
 
     with pytest.raises(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Changes of code and settings, and the stages that a real DVC runs for them."""
+"""Changes of code and settings, and the stages that DVC reruns for them."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from dvc.repo import Repo
 from tests.support.pipeline import CODE, STAGES
 from tests.support.projects import copy_project
 
-pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")  # within DVC
+pytestmark = pytest.mark.filterwarnings("ignore:_NoneStep.value:DeprecationWarning")  # inside DVC
 
 FIRST, *LATER = STAGES
 ALL = [FIRST, *LATER]
@@ -19,7 +19,7 @@ ALL = [FIRST, *LATER]
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory):
-    """The real code and settings; each stage copies its digests and what the stage before made."""
+    """A pipeline with real code and settings; stages copy their digests and previous output."""
     folder = tmp_path_factory.mktemp("pipeline")
     copy_project(folder, parts=("nmt_core", "stages"), names=["params.yaml"])
     stages = {"code": CODE}
@@ -49,12 +49,12 @@ CHANGES = [
     ("stages/shard.py", "", "", []),
     ("nmt_core/text/subwords.py", '"""', '"""Once more: ', []),
     ("nmt_core/text/subwords.py", "\n\n\n", "\n\n\n# A comment.\n", []),
-    ("nmt_core/base/errors.py", *NEW_LINE, []),  # which decides no byte
-    ("nmt_core/corpora/formats/tables.py", *NEW_LINE, ALL),  # in a registry
+    ("nmt_core/base/errors.py", *NEW_LINE, []),  # does not affect results
+    ("nmt_core/corpora/formats/tables.py", *NEW_LINE, ALL),  # named in a registry
     ("nmt_core/training/trainer.py", *NEW_LINE, ["train", "evaluate", "export"]),
     ("stages/export.py", *NEW_LINE, ["export"]),
     ("params.yaml", "train:\n", "train:\n  seed: 2\n", ["train", "evaluate", "export"]),
-    ("params.yaml", "train:\n", "shard: {pairs_per_shard: 100000}\ntrain:\n", []),  # the default
+    ("params.yaml", "train:\n", "shard: {pairs_per_shard: 100000}\ntrain:\n", []),  # a default
     ("params.yaml", "train:\n", "workers: {processes: 1}\ntrain:\n", []),
     ("params.yaml", "source: de, target: en", "source: en, target: de", ALL),
     ("stages/params.py", "Field(100_000, ge=1, le=100_000_000)", "Field(90_000, ge=1)", []),  # set
@@ -63,7 +63,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("path", "old", "new", "stages"), CHANGES, ids=[c[0] for c in CHANGES])
-def test_a_change_runs_the_stages_that_run_it_and_those_after(pipeline, path, old, new, stages):
+def test_change_reruns_stages_that_use_it(pipeline, path, old, new, stages):
     text = Path(path).read_text()
     assert old in text
     Path(path).write_text(text.replace(old, new, 1))

@@ -1,4 +1,4 @@
-"""The real comparison, by its own command: two models in miniature, side by side, then again."""
+"""A comparison by its command: two models in miniature, in parallel, then again."""
 
 import sqlite3
 from contextlib import closing
@@ -34,7 +34,7 @@ def query(clone, text):
         return dict(database.execute(text))
 
 
-def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
+def test_report_compares_both_models_with_equal_budgets(clone, compared):
     first, report, _ = compared
     page = (clone.folder / "reports/comparison/comparison.md").read_text()
 
@@ -50,7 +50,7 @@ def test_both_models_are_in_the_table_on_equal_terms(clone, compared):
     assert [pair["metric"] for pair in report["differences"]] == ["bleu", "chrf"]
 
 
-def test_what_both_share_is_made_once(compared):
+def test_shared_outputs_are_made_once(compared):
     first, _, _ = compared
 
     for stage in list_data_stages():
@@ -60,7 +60,7 @@ def test_what_both_share_is_made_once(compared):
     assert "2 of 2 runs are done\n" in first
 
 
-def test_a_second_time_trains_nothing_and_reports_the_same(clone, compared):
+def test_second_comparison_trains_nothing(clone, compared):
     _, report, again = compared
 
     assert "Running stage" not in again
@@ -68,7 +68,7 @@ def test_a_second_time_trains_nothing_and_reports_the_same(clone, compared):
     assert report == files.read_json(clone.folder / "reports/comparison/comparison.json")
 
 
-def test_the_workspace_is_left_alone(clone, compared):
+def test_workspace_is_not_changed(clone, compared):
     assert clone.run("git status --porcelain").log == ""
     assert not (clone.folder / "data").exists()
     assert [*clone.folder.glob(".dvc/tmp/exps/standalone/tmp*")] == []
@@ -84,14 +84,14 @@ def test_runs_are_shown_below_the_comparison(clone, compared):
     assert sorted(run["experiment"] for run in report["runs"]) == sorted(names)
     trainings = {run for run, above in below.items() if above == parent}
     assert len(trainings) == len(report["runs"])
-    assert {below[run] for run in below} == {parent, *trainings}  # evaluations are below those
+    assert {below[run] for run in below} == {parent, *trainings}  # evaluations are below these
     metrics = "value from latest_metrics where key"
     bleu = query(clone, f"select key, {metrics} like 'test_bleu/%'")
     assert sorted(bleu) == [f"test_bleu/{name}" for name in MODELS]
     assert query(clone, f"select run_uuid, {metrics} = 'test_bleu'")[parent] == max(bleu.values())
 
 
-def test_a_typo_is_told_in_one_sentence(clone):
+def test_typo_is_reported_in_one_sentence(clone):
     assert clone.fails("python -m flows.compare transformer data=demo train.sede=1")
     assert clone.log.startswith("error: conf/: Could not override 'train.sede'")
     assert "Traceback" not in clone.log

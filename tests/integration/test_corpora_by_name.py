@@ -1,4 +1,4 @@
-"""A memory on the web, an archive of OPUS, a sheet and a table become one text."""
+"""A translation memory from the web, an archive of OPUS, a sheet and a table become one text."""
 
 import gzip
 import hashlib

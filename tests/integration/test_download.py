@@ -69,7 +69,7 @@ GERMAN = [(f"Satz {number}", f"Sentence {number}") for number in range(40)]
 
 
 @pytest.mark.slow
-def test_the_demo_corpus_is_the_same_everywhere(run):
+def test_demo_corpus_is_the_same_on_all_machines(run):
     corpus = {
         "kind": "demo",
         "grammar": {"train_pairs": 2000, "validation_pairs": 20, "test_pairs": 30, "seed": 1},
@@ -97,7 +97,7 @@ def test_europarl_is_unpacked_split_and_described(run, site):
     assert described["sha256"]["test.target"] == hashlib.sha256(texts["test.target"]).hexdigest()
 
 
-def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
+def test_damaged_archive_is_rejected_and_fetched_again(run, site):
     site.put("/v8/de-en.zip", whole(b"<html>maintenance</html>"))
     corpus = EUROPARL | {"url": URL.format(port=site.port)}
 
@@ -107,7 +107,7 @@ def test_a_damaged_archive_is_rejected_and_fetched_again(run, site):
     assert sorted(GERMAN) == all_pairs(run(corpus, split=THIRDS)[1])
 
 
-def test_a_failure_leaves_no_corpus(run, site, tmp_path):
+def test_failure_writes_no_corpus(run, site, tmp_path):
     site.put("/v8/de-en.zip", status(404))
 
     with pytest.raises(CorpusError, match="404 Not Found"):
@@ -123,7 +123,7 @@ def text(write, name, pairs):
     }
 
 
-def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
+def test_near_duplicates_are_removed_and_reported(run, write):
     train = [
         ("Der Bericht war wirklich sehr gut.", "One."),
         ("Das hier bleibt, wie es ist.", "The report was really very long."),
@@ -157,9 +157,7 @@ def test_near_duplicates_of_files_are_removed_counted_and_shown(run, write):
         (b"a\tb\n", b"\td\n", "validation.tsv line 1 is empty"),
     ],
 )
-def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
-    run, write, train, validation, expected
-):
+def test_bad_lines_stop_unless_dropping_is_allowed(run, write, train, validation, expected):
     good = b"e\tf\n"
     content = good + train if b"\xff" not in train else train + good
     texts = {"train": content, "validation": validation + b"g\th\n", "test": b"i\tj\n"}
@@ -172,7 +170,7 @@ def test_bad_lines_of_files_stop_unless_they_may_be_dropped(
     assert sum(sum(reasons.values()) for reasons in metrics["removed"].values()) == 1
 
 
-def test_a_run_leaves_anothers_scratch_alone(tmp_path):
+def test_scratch_folders_of_other_runs_stay(tmp_path):
     folder, found = tmp_path / "scratch", []
 
     def run_beside():
@@ -238,12 +236,12 @@ while not ended:
     moment += 1
 print(json.dumps(found))
 """
-"""Brings text, killed before the first change of its folder, the second and so on, and again."""
+"""Fetch text, killed before the first, second, ... change of its folder, and repeat."""
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_comes_to_the_same_text(write, tmp_path):
-    """Of the corpora that are kept, too: half of one must not count as read."""
+def test_killed_download_ends_in_the_same_text(write, tmp_path):
+    """This includes cached corpora: an incomplete one must not count as read."""
     corpora = {}
     for name, pairs in (
         ("one", GERMAN),
@@ -267,7 +265,7 @@ def test_killed_at_any_moment_it_comes_to_the_same_text(write, tmp_path):
     assert [] == [moment for moment, found in enumerate(killed) if found != undisturbed]
 
 
-def test_repairs_of_all_texts_are_counted_beside_what_a_killed_run_left(run, write, tmp_path):
+def test_repairs_are_counted_after_a_killed_run(run, write, tmp_path):
     left = tmp_path / "out" / "downloads" / "scratch" / "left"
     left.parent.mkdir(parents=True)
     left.write_text("by a run that was killed")
@@ -281,7 +279,7 @@ def test_repairs_of_all_texts_are_counted_beside_what_a_killed_run_left(run, wri
     assert run({"kind": "files", **given})[0]["repaired"] == {"crlf": 14}
 
 
-def test_an_empty_line_of_train_is_only_counted(run, write):
+def test_empty_training_line_is_only_counted(run, write):
     corpus = {
         "kind": "files",
         "train": {"source": write("train.tsv", b"a\tb\n\tc\n" + b"x" * 1_000_000 + b"\ty\n")},
@@ -338,7 +336,7 @@ def project(tmp_path):
     return project
 
 
-def test_the_stage_writes_its_metrics_and_a_table(project, write, tmp_path):
+def test_stage_writes_its_report_and_prints_a_table(project, write, tmp_path):
     corpus = FILES | {"train": text(write, "train", [*GERMAN, ("", "x")])}
     done = project({"corpora": {"text": corpus}, "languages": LANGUAGES, "split": THIRDS})
 

@@ -31,7 +31,7 @@ def params(**values):
 
 @pytest.fixture
 def project(tmp_path):
-    """A vocabulary and a tokenized text, the same on both sides."""
+    """Write a vocabulary and a tokenized text, the same on both sides."""
     draw = random.Random(1)
     lines = [f"{draw.choice(ANIMALS)} im {draw.choice(ROOMS)} , __label__x" for _ in range(200)] + [
         f"ein {RARE} </s> <s>"
@@ -88,7 +88,7 @@ def test_training_gives_every_row_a_vector(project):
 
 @pytest.mark.slow
 def test_training_twice_gives_the_same_bytes(project):
-    """Matrices of a few kilobytes are the hard case: the heap hands out memory used before."""
+    """Matrices of a few kilobytes are the hard case, because the heap reuses memory."""
     contents = set()
     for _ in range(3):
         run(project, params(vectors=SMALL))
@@ -97,7 +97,7 @@ def test_training_twice_gives_the_same_bytes(project):
     assert len(contents) == 1
 
 
-def test_rare_words_without_subwords_stay_missing(project):
+def test_rare_words_without_subwords_have_no_vector(project):
     run(project, params(vectors=SMALL | {"max_n": 0, "objective": "cbow"}, frozen=False))
 
     counts = description(project)["source"]
@@ -107,13 +107,13 @@ def test_rare_words_without_subwords_stay_missing(project):
     assert not description(project)["frozen"]
 
 
-def test_a_text_with_rare_words_only_is_refused(project):
+def test_text_with_only_rare_words_is_an_error(project):
     with pytest.raises(NmtError, match=r"Empty vocabulary.*lower one of.*min_count \(1000\)"):
         run(project, params(vectors=SMALL | {"min_count": 1000}))
     assert not (project / "embeddings").exists()
 
 
-def test_numbers_that_run_away_are_refused(project):
+def test_diverging_training_is_an_error(project):
     settings = TrainedVectors(**SMALL | {"learning_rate": 1e30})
 
     with pytest.raises(NmtError, match=r"(?i)nan|finite"):
@@ -133,7 +133,7 @@ def test_one_failure_ends_the_other_training(project):
         train_vectors(texts, words, forever)
 
 
-def test_training_ends_with_the_process_that_waits_for_it(project):
+def test_training_ends_with_its_parent_process(project):
     task = Task(
         text=project / "tokenized" / "train.source",
         vocabulary=project / "vocabulary" / "source.txt",
@@ -149,7 +149,7 @@ def test_training_ends_with_the_process_that_waits_for_it(project):
     assert not (project / "result").exists()
 
 
-def test_vectors_of_another_language_are_refused(project):
+def test_vectors_of_another_language_are_an_error(project):
     for side in ("source", "target"):
         write_vectors(project, side, {"perro": [1.0] * 3})
 

@@ -1,4 +1,4 @@
-"""What each extra of the package is enough for, and what the wheel holds."""
+"""The extras of the package: what each can do, and the content of the wheel."""
 
 import json
 import re
@@ -40,7 +40,7 @@ sys.meta_path[sys.meta_path.index(PathFinder)] = Installed
 from nmt_core.cli import app
 app()
 """
-"""Runs the program as if some modules were not installed."""
+"""Run the program without some installed modules."""
 
 
 def list_installed(*extras):
@@ -62,7 +62,7 @@ def list_installed(*extras):
 
 
 def run_with(extras, *arguments, stdin=""):
-    """Run the program as if the package had been installed with these extras alone."""
+    """Run the program as if the package had been installed with only these extras."""
     there = list_installed(*extras)
     hidden = [
         module
@@ -101,7 +101,7 @@ def transformer(tmp_path_factory):
     return export_with_engine(tmp_path_factory.mktemp("transformer"), MODEL)
 
 
-def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path):
+def test_smallest_extra_translates_lines_and_documents(transformer, tmp_path):
     page = tmp_path / "page.html"
     page.write_text("<p>Hund <b>Haus</b></p>")
 
@@ -129,7 +129,7 @@ def test_the_smallest_extra_translates_lines_and_documents(transformer, tmp_path
         ([], ["verify"], "", "translate"),
     ],
 )
-def test_what_is_missing_is_named_with_the_extra_that_brings_it(
+def test_missing_package_is_reported_with_its_extra(
     transformer, tmp_path, extras, arguments, needed, extra
 ):
     (tmp_path / "a.txt").write_text("Hund\n")
@@ -144,7 +144,7 @@ def test_what_is_missing_is_named_with_the_extra_that_brings_it(
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_glossary_needs_its_extra(transformer, tmp_path):
+def test_glossary_requires_its_extra(transformer, tmp_path):
     terms = tmp_path / "terms.tsv"
     terms.write_text("Hund\thound\n")
     asked = ("translate", "--model", transformer, "--glossary", terms, "Hund")
@@ -156,7 +156,7 @@ def test_a_glossary_needs_its_extra(transformer, tmp_path):
     assert (1, 0) == (refused.returncode, translated.returncode)
 
 
-def test_models_of_pytorch_alone_say_so(tmp_path):
+def test_pytorch_models_report_the_missing_package(tmp_path):
     refused = run_with(["translate"], "translate", "--model", export(tmp_path / "plain"), "Hund")
 
     told = r"nmt: this model needs torch, which is not installed; run: .* '.*\[torch\]'\n"
@@ -164,14 +164,14 @@ def test_models_of_pytorch_alone_say_so(tmp_path):
     assert refused.returncode == 1
 
 
-def test_serving_needs_no_more_than_its_extra(transformer):
+def test_server_requires_only_its_extra(transformer):
     done = run_with(["serve"], "serve", "--model", transformer, "--host", "no.such.host.invalid")
 
     assert "which is not installed" not in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_translating_takes_no_more_room_than_readme_says():
+def test_installed_size_is_at_most_the_documented():
     sizes = {name: measure(name) for name in list_installed("translate")}
     told = re.search(r"installs (\d+) MB beside pip", TOLD)
 
@@ -179,7 +179,7 @@ def test_translating_takes_no_more_room_than_readme_says():
 
 
 def measure(name):
-    """Return the bytes of a distribution, those that Python compiles included, and no others."""
+    """Return the size of a distribution in bytes, including compiled bytecode."""
     try:
         listed = distribution(name).files or []
     except PackageNotFoundError:  # for another platform
@@ -194,7 +194,7 @@ def measure(name):
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def test_the_wheel_holds_the_library_alone_with_its_types(tmp_path):
+def test_wheel_contains_only_the_typed_library(tmp_path):
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index"]
     subprocess.run(
         [*command, "--no-build-isolation", "--wheel-dir", tmp_path, PROJECT],

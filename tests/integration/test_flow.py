@@ -1,4 +1,4 @@
-"""The real flow: a Prefect that starts its own server, and a DVC that runs three toy stages."""
+"""A real flow: Prefect with its own server, and DVC with three toy stages."""
 
 import shutil
 import signal
@@ -53,7 +53,7 @@ typer.run(main)
 
 
 class Toy(Copy):
-    """A project of three stages, and the processes that were started for it."""
+    """A project of three stages, and its processes."""
 
     def __init__(self, folder, shared):
         super().__init__(folder, shared)
@@ -89,7 +89,7 @@ class Toy(Copy):
         return super().environment | ours | {"SHELL": "/bin/sh"}  # stays between dvc and its stage
 
     def processes(self):
-        """Return what runs anywhere with our mark in its environment."""
+        """Return all processes with this test's mark in their environment."""
         return marked("TOY", self.mark)
 
     def read_state(self):
@@ -109,13 +109,13 @@ def finished(tmp_path_factory):
 
 @pytest.fixture
 def another(finished, tmp_path):
-    """A project with nothing made yet, beside the same server."""
+    """A project before any stage ran, with the same server."""
     return Toy(tmp_path / "project", finished.shared)
 
 
 @pytest.mark.whole
-def test_every_stage_is_a_task_and_a_second_run_runs_none(finished, another):
-    """DVC alone makes the same."""
+def test_stages_are_tasks_and_run_once(finished, another):
+    """DVC alone gives the same results."""
     assert list(STAGES) == finished.ran
     for stage in STAGES:
         assert f"Task run '{stage}' - this is {stage}" in finished.log
@@ -126,7 +126,7 @@ def test_every_stage_is_a_task_and_a_second_run_runs_none(finished, another):
     assert list(STAGES) == finished.ran
 
 
-def test_a_failing_stage_fails_the_flow_in_one_sentence(another):
+def test_failing_stage_fails_the_flow_in_one_sentence(another):
     another.write("prepare.txt", "fail")
     assert another.fails(FLOW_COMMAND) == 1
 
@@ -137,7 +137,7 @@ def test_a_failing_stage_fails_the_flow_in_one_sentence(another):
     assert another.ran == ["prepare"]
 
 
-def test_a_wrong_parameter_costs_no_server(tmp_path):
+def test_wrong_setting_is_reported_without_a_server(tmp_path):
     toy = Toy(tmp_path / "project", tmp_path)
     toy.write("params.yaml", "trian: {}\n")
 
@@ -156,14 +156,14 @@ ENDINGS = {
 
 @pytest.fixture(scope="module")
 def sleeping(tmp_path_factory, finished):
-    """Flows in the middle of a stage, all started at once because Prefect's servers are slow."""
+    """Flows in the middle of a stage, started at once, because Prefect's servers start slowly."""
     toys = {}
     for ending in ENDINGS:
         folder = tmp_path_factory.mktemp("sleeping")
         shutil.copytree(finished.shared / "prefect", folder / "prefect")
         toys[ending] = Toy(folder / "project", folder)
         toys[ending].write("sleep.txt", "")
-    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts with & at the end
+    ours = signal.signal(signal.SIGINT, signal.SIG_IGN)  # like a shell with & at the end
     flows = {ending: toy.start(FLOW_COMMAND) for ending, toy in toys.items()}
     signal.signal(signal.SIGINT, ours)
     try:
@@ -179,8 +179,8 @@ def sleeping(tmp_path_factory, finished):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_flow_that_ends_leaves_nothing_behind(sleeping, ending):
-    """Neither its stage, nor dvc, nor Prefect's server; the run is not left as running."""
+def test_ended_flow_leaves_no_processes(sleeping, ending):
+    """Stage, dvc and Prefect's server have ended, and the run is not Running."""
     toy, flow = sleeping[ending]
     number, victim, state = ENDINGS[ending]
     assert len(toy.processes()) >= 5  # two flow processes, server, dvc, stage

@@ -1,4 +1,4 @@
-"""What a disk without room costs: one sentence, and nothing that was there before."""
+"""A full disk: one error message, and existing files stay."""
 
 import re
 import resource
@@ -81,7 +81,7 @@ KILOBYTES = 20
 
 
 def on_small_tmpfs(disk, program):
-    """Run a program that sees a disk of its own, with little room."""
+    """Run a program with a small disk of its own."""
     script = f"mount -t tmpfs -o size={KILOBYTES}k none {disk} && exec {shlex.join(program)}"
     return ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
 
@@ -99,7 +99,7 @@ def limit_files():
 
 @pytest.fixture(params=["no room", "small files"])
 def run(request, tmp_path):
-    """Run Python where a small disk is full, or no file may be large; and say in what words."""
+    """Run Python on a full disk or with a limit of file sizes; return the error message."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if request.param == "no room" and not small_tmpfs_is_allowed(disk):
@@ -126,7 +126,7 @@ def told(name, words):
 
 
 @pytest.mark.slow
-def test_whatever_is_written_says_so_in_one_sentence(run):
+def test_full_disk_is_reported_in_one_sentence(run):
     start, disk, words = run
     ended = start(PROGRAM)
     *lines, newest, left = ended.stdout.splitlines()
@@ -147,7 +147,7 @@ def test_whatever_is_written_says_so_in_one_sentence(run):
     assert ended.stderr == ""
 
 
-def test_a_stage_says_so_whoever_writes(run):
+def test_stage_on_full_disk_reports_one_sentence(run):
     start, _, words = run
     ended = start(STAGE)
 

@@ -1,4 +1,4 @@
-"""Metrics and plots that the real DVC shows, by the project's own dvc.yaml."""
+"""Metrics and plots that DVC shows for the project's own dvc.yaml."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ TRAINED = {"steps": 100_000, "loss": 1.0964, "perplexity": 2.9934, "token_accura
 
 @pytest.fixture
 def shown(project):
-    """Show what evaluations have written, in a checkout."""
+    """Show the results of evaluations in a checkout."""
 
     def dvc(*command):
         done = subprocess.run(
@@ -38,7 +38,7 @@ def shown(project):
     return dvc
 
 
-def test_metrics_are_read_in_120_columns(shown):
+def test_metrics_fit_in_120_columns(shown):
     table, warnings = shown("metrics", "show")
 
     assert not warnings

@@ -1,4 +1,4 @@
-"""The real MLflow, in a SQLite file: runs that are told at once, later, or after a kill."""
+"""The real MLflow with a SQLite file: runs sent at once, later, or after a kill."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("quick_tracking")
 DEAD = "http://127.0.0.1:9"
 
 
-def test_mlflow_knows_what_the_journal_knows(database, caplog):
+def test_mlflow_receives_the_whole_journal(database, caplog):
     train(1, 50)
 
     run = only_run(database)
@@ -49,7 +49,7 @@ def test_mlflow_knows_what_the_journal_knows(database, caplog):
     assert caplog.records == []
 
 
-def test_ui_serves_the_database_with_a_login(project, monkeypatch):
+def test_ui_requires_a_login(project, monkeypatch):
     started = []
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(os, "execv", lambda *command: started.append(command))
@@ -68,7 +68,7 @@ def test_ui_serves_the_database_with_a_login(project, monkeypatch):
     assert oct((project / f"runs/login-{port}").stat().st_mode)[-3:] == "700"
 
 
-def test_ui_names_a_server(monkeypatch):
+def test_ui_prints_the_servers_address(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://me:secret@mlflow.example")
     printed = CliRunner().invoke(program, ["ui"]).output
 
@@ -76,7 +76,7 @@ def test_ui_names_a_server(monkeypatch):
     assert "secret" not in printed
 
 
-def test_what_only_programs_read_is_not_shown_among_tags(project, database):
+def test_tags_for_programs_are_hidden(project, database):
     (project / "curve.png").write_bytes(b"drawn")
     with open_tracker("f", experiment="e", tags={"languages": "de-en"}) as tracker:
         tracker.artifact(Path("curve.png"), under="plots")
@@ -89,13 +89,13 @@ def test_what_only_programs_read_is_not_shown_among_tags(project, database):
 
 @pytest.fixture
 def _patient(monkeypatch):
-    """A run waits until the tables are made, which may take long on a busy machine."""
+    """A run waits until the tables exist, which may take long on a busy machine."""
     monkeypatch.setattr(tracking, "CLOSE_SECONDS", 120.0)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
-def test_the_first_run_makes_database_and_folder(project, caplog):
+def test_first_run_creates_database_and_folder(project, caplog):
     train(1, 2)
 
     assert points(MlflowClient(tracking.tracking_uri()), "train/norm") == [(1, 1.0), (2, 2.0)]
@@ -110,12 +110,12 @@ from stages.tracking.mlflow_run import open_client
 utils._upgrade_db = lambda _: os.kill(os.getpid(), 9)
 open_client("{uri}")
 """
-"""Ends when some tables are there and others are not."""
+"""End after some of the tables were created."""
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
-def test_a_run_that_is_killed_while_it_makes_the_database_leaves_none(project, caplog):
+def test_kill_during_migration_leaves_no_database(project, caplog):
     assert python(HALF.format(uri=tracking.tracking_uri())).wait() == -signal.SIGKILL
     train(1, 2)
 
@@ -151,10 +151,10 @@ SELF_KILL = "os.kill(os.getpid(), 9)"
     [(SELF_KILL, "pass"), ("time.sleep(600)", SELF_KILL)],
     ids=["early", "late"],
 )
-def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, last_words):
-    """Killed before MLflow heard a thing, or when it had but nobody knew that it had.
+def test_killed_run_continues_without_repeated_points(database, first_words, last_words):
+    """The run is killed before MLflow receives anything, or before it is known that MLflow has it.
 
-    The steps after its last checkpoint come again, and what MLflow has missed is made up for.
+    The steps after the last checkpoint are recorded again, and missing points are sent.
     """
     code = KILLED.format(first_words=first_words, last_words=last_words)
     assert python(code).wait() == -signal.SIGKILL
@@ -166,8 +166,8 @@ def test_a_killed_run_is_continued_and_repeats_no_point(database, first_words, l
     assert only_run(database).info.status == "FINISHED"
 
 
-def test_what_a_continued_run_measures_again_is_sent_once(database):
-    """Also where MLflow had been told all that came before by then."""
+def test_repeated_measurements_are_sent_once(database):
+    """This holds even if MLflow had received everything before."""
     with open_tracker("f", experiment="e") as tracker:
         tracker.metrics({"train/loss": 0.5}, step=8)
     with open_tracker("f", experiment="e") as tracker:
@@ -187,8 +187,8 @@ SYNC = "from stages.tracking.__main__ import app; app(['sync'])"
 
 
 @pytest.mark.slow
-def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
-    """Of a training that MLflow knows nothing of, while it is being continued."""
+def test_concurrent_syncs_create_one_run(database, project, monkeypatch):
+    """The training is unknown to MLflow and still running."""
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     train(1, 500)
@@ -204,8 +204,8 @@ def test_many_who_sync_at_once_make_one_run(database, project, monkeypatch):
     assert [(step, 1 / step) for step in range(1, 601)] == points(database, "train/loss")
 
 
-def test_a_score_that_returns_is_shown_again(database):
-    """A tracker that sends everything again sends no point twice."""
+def test_returning_score_is_shown_again(database):
+    """A tracker that sends everything again adds no point."""
     for bleu in (20.0, 21.5, 20.0, 20.0):
         with open_tracker("f", experiment="e") as tracker:
             tracker.metrics({"test_bleu": bleu}, step=100)
@@ -216,7 +216,7 @@ def test_a_score_that_returns_is_shown_again(database):
 
 
 def evaluate(beam_size: int, bleu: float) -> None:
-    """Track an evaluation as the stage does."""
+    """Track an evaluation like the stage."""
     settings = ["data=demo", "model=transformer", f"evaluate.beam.beam_size={beam_size}"]
     document = compose.compose_groups(settings, conf=PROJECT / "conf")
     paths.PARAMS.write_text(yaml.safe_dump(document))
@@ -225,8 +225,8 @@ def evaluate(beam_size: int, bleu: float) -> None:
     show_scores("f", {"test_bleu": bleu})
 
 
-def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
-    """The training shows the score of the last one that was not an experiment."""
+def test_each_evaluation_is_its_own_run(database, monkeypatch):
+    """The training shows the score of the last evaluation that was not an experiment."""
     tags = {"mlflow.runName": "rnn"}
     with open_tracker("f", experiment=paths.EXPERIMENT, tags=tags) as tracker:
         tracker.params({"train.seed": 1})
@@ -250,8 +250,8 @@ def test_each_evaluation_is_a_run_of_its_own(database, monkeypatch):
     assert [point.value for point in history] == [20.0, 21.0]
 
 
-def test_a_pulled_training_brings_its_journal(database, monkeypatch):
-    """MLflow has no point twice where the machine that trained had sent some."""
+def test_pulled_training_gets_a_journal(database, monkeypatch):
+    """MLflow has no point twice if the training machine had sent some."""
     monkeypatch.setattr(run_metadata, "load", lambda *_: None)
     monkeypatch.setattr(run_metadata, "describe_run", lambda _: {"mlflow.runName": "rnn"})
     monkeypatch.setattr(
@@ -280,7 +280,7 @@ def test_a_pulled_training_brings_its_journal(database, monkeypatch):
     assert [point.value for point in history] == [2.5]
 
 
-def test_files_are_kept_with_the_run(database, project):
+def test_files_are_stored_with_the_run(database, project):
     (project / "curves.txt").write_text("up and down")
     (project / "report").mkdir()
     (project / "report" / "page.txt").write_text("a page")
@@ -296,8 +296,8 @@ def test_files_are_kept_with_the_run(database, project):
         assert Path(kept, under, "report", "page.txt").read_text() == "a page"
 
 
-def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkeypatch):
-    """Whatever lies in its place when MLflow is back."""
+def test_last_file_of_a_name_is_sent_once(database, project, monkeypatch):
+    """The file is sent even if another one has replaced it when MLflow answers again."""
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     file = project / "curves.txt"
@@ -321,8 +321,8 @@ def test_the_last_file_of_a_name_is_kept_and_sent_once(database, project, monkey
     assert len(sent) == 1
 
 
-def test_what_is_shown_beside_the_numbers(database):
-    """Said twice, as by a training that is continued, and shown once."""
+def test_mlflow_shows_metadata_besides_numbers(database):
+    """A continued training records it twice, and MLflow shows it once."""
     for _ in range(2):
         with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
             tracker.text("params.yaml", "train: {seed: 1}")
@@ -333,7 +333,7 @@ def test_what_is_shown_beside_the_numbers(database):
 
 
 def pipeline() -> None:
-    """Say what the stages say, each of which opens the run of the training again."""
+    """Record the entries of all stages, each of which opens the training's run again."""
     named = {"mlflow.runName": "de-en rnn", "mlflow.note.content": "To get it", PARENT: "p"}
     with open_tracker("p", experiment="e", tags={"mlflow.runName": "compare rnn"}):
         pass
@@ -347,7 +347,7 @@ def pipeline() -> None:
 
 
 def everything(client: MlflowClient) -> dict[str, object]:
-    """What MLflow knows of all runs, by their fingerprints, which stand for MLflow's numbers."""
+    """Return MLflow's data of all runs by fingerprint, without MLflow's own ids."""
     found = {run.info.run_id: run for run in runs(client)}
     names = {number: run.data.tags["nmt.fingerprint"] for number, run in found.items()}
     return {
@@ -361,9 +361,7 @@ def everything(client: MlflowClient) -> dict[str, object]:
     }
 
 
-def test_a_run_that_is_sent_later_says_all_that_it_had_said_at_once(
-    database, project, empty_database, monkeypatch
-):
+def test_run_sent_later_equals_one_sent_at_once(database, project, empty_database, monkeypatch):
     pipeline()
     at_once = everything(database)
     shutil.rmtree(paths.RUNS)
@@ -380,7 +378,7 @@ def test_a_run_that_is_sent_later_says_all_that_it_had_said_at_once(
 
 
 @pytest.mark.parametrize("order", [["child", "parent"], ["parent", "child"]])
-def test_the_runs_of_a_comparison_are_shown_below_it(database, monkeypatch, order):
+def test_comparison_runs_are_below_the_comparison(database, monkeypatch, order):
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     for run, tags in (("parent", {}), ("child", {PARENT: "parent"}), ("other", {})):

@@ -1,4 +1,4 @@
-"""MLflow's servers that are away, silent or failing and come back, and models registered there."""
+"""MLflow servers that do not answer, hang or fail and recover, and models registered there."""
 
 import json
 import os
@@ -34,13 +34,13 @@ DEAD = "http://127.0.0.1:9"
 
 @pytest.fixture
 def silent_server():
-    """Takes connections and never answers."""
+    """Accept connections and never answer."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("server", ["dead", "silent"])
-def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monkeypatch, caplog):
+def test_hanging_server_costs_no_time(server, silent_server, monkeypatch, caplog):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD if server == "dead" else silent_server)
     with open_tracker("f", experiment="e") as tracker:
         start = time.monotonic()
@@ -49,7 +49,7 @@ def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monk
         measured_seconds = time.monotonic() - start
     closed_seconds = time.monotonic() - start
 
-    assert measured_seconds < 10  # MLflow would be waited for ten times as long, again and again
+    assert measured_seconds < 10  # MLflow's defaults would wait ten times as long, repeatedly
     assert closed_seconds < 60
     [warning] = said(caplog)
     assert "runs/f/journal.jsonl" in warning
@@ -58,7 +58,7 @@ def test_a_server_that_does_not_answer_costs_no_time(server, silent_server, monk
 
 
 class Server:
-    """MLflow behind HTTP, in this process, at one port through all outages."""
+    """MLflow over HTTP in this process, at one port through all outages."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -118,7 +118,7 @@ def server(project, empty_database, monkeypatch):
     monkeypatch.setenv("_MLFLOW_SERVER_ARTIFACT_ROOT", f"{project}/served")
     monkeypatch.setattr("mlflow.server.handlers._tracking_store", None)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "2")
-    with warnings.catch_warnings(action="ignore"):  # Starlette's, about MLflow's code
+    with warnings.catch_warnings(action="ignore"):  # Starlette's warning about MLflow's code
         resolve_name("mlflow.server.fastapi_app")
     server = Server()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.port}")
@@ -127,8 +127,8 @@ def server(project, empty_database, monkeypatch):
 
 
 @pytest.mark.parametrize("how", ["gone", "hanging", "failing"])
-def test_a_server_that_comes_back_is_told_everything_once(project, server, how, caplog):
-    """While the run lasts, which never waits."""
+def test_recovered_server_receives_everything_once(project, server, how, caplog):
+    """Data is sent during the run, which never waits."""
     client = MlflowClient(f"sqlite:///{project}/mlflow.db")
     waited = []
 
@@ -159,12 +159,12 @@ def test_a_server_that_comes_back_is_told_everything_once(project, server, how, 
     assert len(lost) == len(back)
     assert all("does not answer" in line for line in lost)
     assert all("answers again" in line for line in back)
-    # which is what a server that hangs would cost each time; a busy machine holds up a few
+    # the cost of a hanging server per request; a busy machine delays a few
     assert sorted(waited)[-5] < 2
 
 
-def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_path):
-    """Of a run whose middle MLflow has missed."""
+def test_sync_after_an_outage_sends_each_point_once(database, monkeypatch, tmp_path):
+    """MLflow lacks the middle of the run."""
     up = tracking.tracking_uri()
     train(1, 5)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
@@ -182,7 +182,7 @@ def test_sync_after_an_outage_sends_every_point_once(database, monkeypatch, tmp_
     assert journaled("train/loss") == points(database, "train/loss")
 
 
-def test_the_next_stage_makes_up_for_an_outage(database, monkeypatch):
+def test_next_stage_sends_data_of_an_outage(database, monkeypatch):
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     train(1, 5)
@@ -203,8 +203,8 @@ print(json.dumps([*found, nmt_core.__file__]))
 """
 
 
-def test_a_registered_model_translates_where_there_is_no_project(database, project, monkeypatch):
-    """It brings the library along, and searches as wide as it is asked to."""
+def test_registered_model_translates_without_the_project(database, project, monkeypatch):
+    """It includes the library, and uses the requested beam size."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     translator = tiny_translator(seed=1)
     folder = export(project / "export", translator=translator)
@@ -232,7 +232,7 @@ def test_a_registered_model_translates_where_there_is_no_project(database, proje
 
 
 @pytest.mark.usefixtures("echo")
-def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
+def test_unchanged_model_is_not_a_new_version(database, project, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", tracking.tracking_uri())
     folder = project / "export"
     folder.mkdir()
@@ -245,14 +245,14 @@ def test_an_unchanged_model_is_no_new_version(database, project, monkeypatch):
 
     versions = database.search_model_versions("name = 'echo'")
     assert len(versions) == 2
-    for version in versions:  # what MLflow's databases take, and no more
+    for version in versions:  # the limit of MLflow's databases
         assert version.description.startswith("# A card\n\n---\nlong ")
         assert len(version.description) == 5000
 
 
 @pytest.mark.usefixtures("echo")
-def test_a_model_is_not_taken_for_the_one_that_lay_there_before(database, project, monkeypatch):
-    """MLflow was away, and when it is back, another training has exported."""
+def test_replaced_model_is_not_registered(database, project, monkeypatch):
+    """MLflow did not answer, and another training has exported before it recovered."""
     up = tracking.tracking_uri()
     folder = project / "export"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""A plan predicts the run that follows."""
+"""A plan predicts the following run."""
 
 import json
 import re
@@ -10,12 +10,12 @@ from tests.support.projects import begin
 
 PLAN = "make --silent --old-file .venv/ready plan"
 BUSIER = 2.0
-"""Factor by which other tests may change the time of a run after its plan."""
+"""Factor by which other tests may slow down or speed up a run after its plan."""
 
 
 @pytest.fixture(scope="module")
 def planned(tmp_path_factory):
-    """A project that was planned before it was run; MLflow would take longer than its training."""
+    """A project planned before its run, without MLflow, which takes longer than its training."""
     shared = tmp_path_factory.mktemp("shared")
     fresh = begin(tmp_path_factory.mktemp("fresh") / "project", shared)
     return fresh.untracked(tmp_path_factory.mktemp("planned") / "project").run(PLAN)

@@ -1,4 +1,4 @@
-"""The real MLflow as registry: two who promote at once, kills, outages, contests, and a server."""
+"""The real MLflow as registry: concurrent promotions, kills, outages, contests and a server."""
 
 import itertools
 import os
@@ -59,7 +59,7 @@ def settings():
 
 
 def register(registry, source, **tags):
-    """Make a version whose files lie in a folder, as MLflow lays them out."""
+    """Create a version with files in a folder, in MLflow's layout."""
     with suppress(MlflowException):
         registry._mlflow.create_registered_model(NAME)
     return int(registry._mlflow.create_model_version(NAME, str(source), tags=tags).version)
@@ -67,7 +67,7 @@ def register(registry, source, **tags):
 
 @pytest.fixture
 def three(registry, project):
-    """Three versions, the first of them champion."""
+    """Three versions; the first one is the champion."""
     assert registry.champion() is None
     assert [register(registry, project, bleu=f"{n}.00") for n in (1, 2, 3)] == [1, 2, 3]
     assert promote(registry, 1, None, "first")
@@ -84,7 +84,7 @@ def start(code, *arguments):
     )
 
 
-def test_what_is_promoted_and_withdrawn_is_told_by_tags(three):
+def test_promotions_and_withdrawals_are_in_tags(three):
     assert promote(three, 2, 1, "second")
     assert not promote(three, 2, 1, "second")
     assert promote(three, 3, 2, "third")
@@ -127,11 +127,11 @@ try:
 except ChampionMovedError:
     print("refused")
 """
-"""Takes a second between looking at the champion and replacing it."""
+"""Wait a second between reading the champion and replacing it."""
 
 
 def move_at_once(*, expected, moves):
-    """Return what processes say that move the champion at the same time."""
+    """Return the output of processes that change the champion at the same time."""
     movers = [start(PROMOTER, move, str(expected)) for move in moves]
     for one in movers:
         assert one.stdout.readline() == "ready\n"
@@ -142,7 +142,7 @@ def move_at_once(*, expected, moves):
 
 
 @pytest.mark.slow
-def test_promotion_and_rollback_at_once_move_champion_once(three):
+def test_concurrent_promotion_and_rollback_move_champion_once(three):
     promote(three, 2, 1, "second")
     said = move_at_once(expected=2, moves=("3", "back"))
 
@@ -150,7 +150,7 @@ def test_promotion_and_rollback_at_once_move_champion_once(three):
 
 
 @pytest.mark.slow
-def test_of_two_who_promote_at_once_one_is_refused(three):
+def test_one_of_two_concurrent_promotions_is_rejected(three):
     said = move_at_once(expected=1, moves=("2", "3"))
 
     assert said == {"refused", str(number(three))}
@@ -169,7 +169,7 @@ registry.promote(2, expected=1, promotion="second", by="me", reason="better")
 
 
 @pytest.mark.slow
-def test_who_is_killed_before_the_alias_moves_leaves_the_champion_and_no_lock(three):
+def test_kill_before_the_move_keeps_champion_and_lock(three):
     killed = start(KILLED)
     killed.communicate()
 
@@ -180,7 +180,7 @@ def test_who_is_killed_before_the_alias_moves_leaves_the_champion_and_no_lock(th
     assert number(three) == 2
 
 
-def test_an_outage_is_told_in_a_sentence(monkeypatch):
+def test_outage_is_reported_in_one_sentence(monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     began = time.monotonic()
 
@@ -193,7 +193,7 @@ def invoke(*arguments):
     return CliRunner().invoke(app, arguments, env={"COLUMNS": "140"})
 
 
-def test_the_registry_by_hand(three, project):
+def test_registry_commands_promote_and_roll_back(three, project):
     files.write_text(
         project / "params.yaml",
         "download: {languages: {source: de, target: en}, "
@@ -226,7 +226,7 @@ def test_the_registry_by_hand(three, project):
 
 
 def sealed(project, name, translator, **tags):
-    """An export as it lies in a checkout, and as MLflow keeps its own."""
+    """An export in a checkout, and in MLflow's layout."""
     folder = export(project / name / "artifacts" / "export", translator=translator)
     told = {
         "fingerprint": name,
@@ -249,7 +249,7 @@ HELD_OUT = HeldOut(
 
 @pytest.fixture(scope="module")
 def systems():
-    """A model after 20 updates, and after 120."""
+    """A model after 20 updates, and one after 120."""
     translator = tiny_translator()
     numbers = (
         [side.ids(line) for line in lines]
@@ -278,10 +278,10 @@ def systems():
 @pytest.mark.parametrize(
     ("champion", "challenger", "expected"), [(0, 1, "promote"), (1, 0, "reject"), (1, 1, "hold")]
 )
-def test_a_contest_between_sealed_exports(
+def test_contest_compares_sealed_exports(
     registry, project, systems, champion, challenger, expected
 ):
-    """From what they were, by what they translate, to who is champion and what MLflow knows."""
+    """It covers the exports, their translations, the champion, and MLflow's records."""
     old = sealed(project, "old", systems[champion])
     register(registry, old.folder.parents[1], **old.tags)
     promote(registry, 1, None, "first")
@@ -319,8 +319,8 @@ def test_a_contest_between_sealed_exports(
         assert files.read_json(Path("runs/new/promotion.json"))["outcome"] == "promote"
 
 
-def test_an_export_is_registered_once_and_comes_back_as_it_was(registry, project, monkeypatch):
-    """Though MLflow was away when it was exported."""
+def test_export_is_registered_once_and_fetched_unchanged(registry, project, monkeypatch):
+    """This holds even if MLflow did not answer during the export."""
     exported = sealed(project, "f", tiny_translator())
     with monkeypatch.context() as outage:
         outage.setenv("MLFLOW_TRACKING_URI", DEAD)
@@ -332,14 +332,14 @@ def test_an_export_is_registered_once_and_comes_back_as_it_was(registry, project
 
     assert version == registry.version_holding(exported)
     told = registry._mlflow.get_model_version(NAME, str(version.number)).description
-    assert told.startswith("# ")  # the model card, without what programs read in it
+    assert told.startswith("# ")  # the model card without its metadata
     assert [*registry.versions()] == [version.number] == [1]
     assert version.tags == exported.tags
     back = registry.fetch(version, project / "fetched")
     assert seal.list_contents(back) == seal.list_contents(exported.folder)
 
 
-def test_only_what_was_exported_is_fetched(registry, project):
+def test_altered_export_is_rejected(registry, project):
     exported = sealed(project, "f", tiny_translator())
     source = exported.folder.parents[1]
     other = registry.version(register(registry, source, **exported.tags | {"bundle_sha256": "0"}))
@@ -368,7 +368,7 @@ def wait_for_server(address, process):
 
 
 def ask_server(address):
-    """Return the translation of the first line, and which version is said to serve."""
+    """Return the translation of the first line, and the served version."""
     fields = {"q": LINES[0], "source": "de", "target": "en"}
     answer = httpx2.post(f"{address}/translate", json=fields, timeout=60)
     [model] = httpx2.get(f"{address}/status", timeout=60).json()["models"]
@@ -376,8 +376,8 @@ def ask_server(address):
 
 
 @pytest.mark.slow
-def test_our_server_follows_promotions_and_refuses_what_is_broken(registry, project):
-    """Whoever asks meanwhile is answered, by one of the two."""
+def test_server_follows_promotions_and_rejects_broken_models(registry, project):
+    """Requests during the change are answered by one of the two models."""
     translators = [tiny_translator(seed=seed) for seed in (1, 2)]
     exports = [sealed(project, f"f{seed}", one) for seed, one in enumerate(translators)]
     first, second = (registry.version_holding(one).number for one in exports)

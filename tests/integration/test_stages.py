@@ -59,7 +59,7 @@ TINY = [
     "evaluate.resamples=20",
     "evaluate.pictures=2",
     "export.golden_sentences=4",
-    # as training validates
+    # like validation in training
     "evaluate.beam.beam_size=1",
     "evaluate.beam.stopping=fast",
     "evaluate.beam.max_length_factor=2.0",
@@ -83,7 +83,7 @@ KINDS = {
 
 @dataclass
 class Project:
-    """Folders as the stages leave them, and what the stages measured."""
+    """Folders after the stages, and the stages' metrics."""
 
     folder: Path
     settings: dict
@@ -98,7 +98,7 @@ def lines(path):
 
 
 def write_corpus(folder):
-    """A few lines of the demo, validated on what was learnt: less would score nothing."""
+    """Write lines of the demo, validated on training lines: so small a model scores 0 on others."""
     written = draw_corpus()
     train_pairs, test_pairs = written["train"][:TRAIN_LINES], written["test"][:TEST_LINES]
     splits = {"train": train_pairs, "validation": train_pairs[:TEST_LINES], "test": test_pairs}
@@ -109,7 +109,7 @@ def write_corpus(folder):
 
 @pytest.fixture(scope="module", autouse=True)
 def settings():
-    """Put torch's settings back."""
+    """Restore torch's settings."""
     with torchs_own_settings():
         yield
 
@@ -192,7 +192,7 @@ def project(request, tmp_path_factory):
 
 
 def make_vocabulary(project, folder, tokens, words, **more):
-    """Tokenize the corpus into a folder and make the vocabulary there."""
+    """Tokenize the corpus into a folder, and write the vocabulary there."""
     places = {name: folder / name for name in ("tokenizer", "tokenized")}
     more |= {**places, "workers": project.settings["workers"]}
     return (
@@ -202,7 +202,7 @@ def make_vocabulary(project, folder, tokens, words, **more):
 
 
 def count_lines(folder):
-    """Return the pairs of the only corpus in the splits of shards."""
+    """Return the pairs of the only corpus in each split of the shards."""
     return {
         split: [sum(1 for _ in files.read_lines(folder / f"{split}.source"))]
         for split in ("train", "validation")
@@ -245,7 +245,7 @@ def is_words(project):
     return project.settings["tokenize"].kind == "spacy"
 
 
-def test_vocabularies_are_of_the_tokenizers_kind(project):
+def test_vocabularies_match_the_tokenizer(project):
     source, target = (Vocabulary.load(project.vocabulary / f"{side}.txt") for side in paths.SIDES)
     seen = {token for line in lines(project.tokenized / "train.source") for token in line.split()}
 
@@ -266,7 +266,7 @@ def test_vocabularies_are_of_the_tokenizers_kind(project):
         )
 
 
-def test_shards_hold_every_pair(project):
+def test_shards_have_every_pair(project):
     metrics = project.metrics["shard"]
 
     assert (metrics["train_pairs"], metrics["validation_pairs"]) == (TRAIN_LINES, TEST_LINES)
@@ -274,8 +274,8 @@ def test_shards_hold_every_pair(project):
     assert metrics["too_long"] == metrics["empty"] == 0
 
 
-def test_the_model_begins_at_the_vectors(project):
-    """And keeps them, where they are frozen."""
+def test_model_starts_from_the_vectors(project):
+    """Frozen vectors do not change."""
     weights = load_file(project.trained / "model.safetensors")
     made = sorted(path.stem for path in project.embeddings.glob("*.safetensors"))
 
@@ -285,8 +285,8 @@ def test_the_model_begins_at_the_vectors(project):
         assert torch.equal(vectors, weights[f"{side}_embedding.table.weight"])
 
 
-def test_training_may_start_from_an_export(project, tmp_path):
-    """Which it then is, before it has learnt anything; and its tokens are the export's."""
+def test_training_can_start_from_an_export(project, tmp_path):
+    """Before any update, the model equals the export, and it has the export's tokens."""
     bundle = project.export
     start = tmp_path / "initial_model"
     start.mkdir()
@@ -303,8 +303,8 @@ def test_training_may_start_from_an_export(project, tmp_path):
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
 
 
-def test_a_finished_model_may_be_the_average_with_the_initial_one(project, tmp_path):
-    """Also where it is finished a second time, from its last checkpoint."""
+def test_finished_model_can_be_an_average(project, tmp_path):
+    """This holds even if it is finished a second time, from its last checkpoint."""
     copy_initial_model(project.export, tmp_path)
     short = {"budget": Budget(steps=2), "schedule": WarmupDecay(learning_rate=0.01)}
 
@@ -324,7 +324,7 @@ def test_a_finished_model_may_be_the_average_with_the_initial_one(project, tmp_p
 
 
 def without_learning(project, *, places=None, **changes):
-    """Train for one update at a rate of next to nothing."""
+    """Train for one update at a tiny learning rate."""
     settings = project.settings["train"]
     training = settings.training.model_copy(update={"validate_every": 1})
     short = {"budget": Budget(steps=1), "schedule": WarmupDecay(learning_rate=1e-9)}
@@ -333,8 +333,8 @@ def without_learning(project, *, places=None, **changes):
     return train_on(project, checkpoints=checkpoints, params=params, **places or {})[1]
 
 
-def test_subwords_are_drawn_of_training_pairs_alone(project):
-    """The same model sees more tokens to learn from, and the same ones to be validated on."""
+def test_only_training_pairs_have_sampled_subwords(project):
+    """The same model reads more training tokens, and the same validation tokens."""
     drawing = {"subword_sampling": SubwordSampling(kind="bpe_dropout", dropout=0.5)}
     if not isinstance(load_tokenizer(project.tokenizer / "target"), Subwords):
         with pytest.raises(ConfigError, match="needs a tokenizer of model_type 'bpe'"):
@@ -347,7 +347,7 @@ def test_subwords_are_drawn_of_training_pairs_alone(project):
 
 
 @pytest.mark.parametrize("side", paths.SIDES)
-def test_the_side_that_is_asked_for_is_drawn(project, side):
+def test_only_the_configured_side_is_sampled(project, side):
     sides = {
         name: Side.load(project.tokenizer / name, project.vocabulary / f"{name}.txt")
         for name in paths.SIDES
@@ -390,10 +390,10 @@ def test_training_twice_gives_the_same_bytes(project, tmp_path):
         assert (project.trained / name).read_bytes() == (tmp_path / "trained" / name).read_bytes()
 
 
-def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
-    """The same BLEU and the same loss of the same model on the same lines, by other ways.
+def test_validation_scores_like_evaluation(project, tmp_path, monkeypatch):
+    """The same model has the same BLEU and loss on the same lines, by different code.
 
-    Validation looks for no literals, and so does a translator that knows of no languages.
+    Validation checks no literals, and neither does a translator without languages.
     """
     monkeypatch.setattr(evaluate, "load_trained", lambda *given: load_trained(*given[:2]))
     for side in paths.SIDES:
@@ -413,8 +413,8 @@ def test_validation_scores_as_evaluation_does(project, tmp_path, monkeypatch):
     assert best["loss"] == pytest.approx(found.cross_entropy, rel=1e-5)
 
 
-def test_scores_can_be_computed_again(project):
-    """From the report alone, against the references as they came."""
+def test_scores_can_be_recomputed(project):
+    """They follow from the report and the raw references."""
     rows = translations(project)
     metrics = project.metrics["evaluate"]
 
@@ -436,8 +436,8 @@ def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
         assert path.read_bytes() == (tmp_path / path.relative_to(project.reports)).read_bytes()
 
 
-def test_the_export_translates_as_evaluation_did(project):
-    """Alone, from raw text; and it is sealed."""
+def test_export_translates_like_evaluation(project):
+    """It works without the project, from raw text, and is sealed."""
     verify_bundle(project.export)
     exported = Translator.load(project.export, engine="torch", device="cpu")
     sources = lines(project.corpus / "test.source")
@@ -447,7 +447,7 @@ def test_the_export_translates_as_evaluation_did(project):
     assert exported.confidence_model == project.metrics["evaluate"].confidence.model
 
 
-def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
+def test_long_and_empty_pairs_leave_only_training(tmp_path):
     for split in ("train", "validation"):
         files.write_lines(tmp_path / f"{split}.source", ["a b", "", "a b c", "a"])
         files.write_lines(tmp_path / f"{split}.target", ["a", "a", "a", "a b c"])
@@ -468,7 +468,7 @@ def test_pairs_too_long_or_empty_are_left_out_of_training_alone(tmp_path):
     assert found["validation_pairs"] == 4
 
 
-def test_nothing_left_to_train_on_is_told(tmp_path):
+def test_missing_training_pairs_are_reported(tmp_path):
     for split in ("train", "validation"):
         for side in paths.SIDES:
             files.write_lines(tmp_path / f"{split}.{side}", ["a b c"])

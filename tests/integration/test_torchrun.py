@@ -1,6 +1,6 @@
-"""One model trained by two processes that are stopped, killed and hung, by the command itself.
+"""One model trained by two processes that are stopped, killed or hanging, by the real command.
 
-At last they are those of two nodes, one of which dies.
+The last test has two nodes, one of which fails.
 """
 
 import signal
@@ -42,7 +42,7 @@ TRAIN = "python -m stages.train"
 
 @dataclass
 class End:
-    """How a training ended."""
+    """The end of a training: exit code and output."""
 
     code: int
     log: str
@@ -60,7 +60,7 @@ def prepared(tmp_path_factory):
 
 
 def disturb(copy, step, disturbance, meanwhile=lambda: None):
-    """Train up to a step, and see what comes of a disturbance of the program and its two ranks."""
+    """Train up to a step, disturb the program and its two ranks, and return the ends."""
     with copy.start(TRAIN) as process:
         copy.trained_to(step)
         program = psutil.Process(process.pid)
@@ -87,7 +87,7 @@ PROGRAMS = {"srun": SRUN, "scontrol": "#!/bin/sh\necho 127.0.0.1\n", "dvc": "#!/
 
 
 def submit(copy, restarts):
-    """Run the script of the job as Slurm does; return its exit code and output."""
+    """Run the script of the job like Slurm; return its exit code and output."""
     script = ["bash", str(PROJECT / "infra/slurm/train.sbatch")]
     job = {"SLURM_JOB_ID": "1042", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_RESTART_COUNT": restarts}
     environment = copy.environment | job | {"GLOO_SOCKET_IFNAME": "lo", "PROCESSES": "1"}
@@ -100,7 +100,7 @@ def submit(copy, restarts):
 
 @contextmanager
 def lose_node(copy, step, jobs):
-    """Train as two nodes, one of which dies at a step; the block runs meanwhile."""
+    """Train as two nodes, one of which fails at a step; the block runs meanwhile."""
     (copy.folder / "bin").mkdir()
     for name, text in PROGRAMS.items():
         (copy.folder / "bin" / name).write_text(text)
@@ -116,7 +116,7 @@ def lose_node(copy, step, jobs):
 
 @pytest.fixture(scope="module")
 def story(prepared, tmp_path_factory):
-    """What happens to trainings, and what comes of one left in peace."""
+    """Ends of disturbed trainings, and of an undisturbed one."""
     hung, disturbed, peaceful = (
         prepared.copy(tmp_path_factory.mktemp(name) / "project")
         for name in ("hung", "disturbed", "peaceful")
@@ -134,13 +134,13 @@ def story(prepared, tmp_path_factory):
     return ends, jobs, disturbed, peaceful
 
 
-def test_nothing_is_left_behind(story):
+def test_no_process_or_file_is_left(story):
     ends, *_ = story
 
     assert {name: [] for name in ends} == {name: end.left for name, end in ends.items()}
 
 
-def test_a_terminated_training_saves(story):
+def test_terminated_training_saves(story):
     end = story[0]["stopped"]
 
     assert end.code == 128 + signal.SIGTERM
@@ -156,7 +156,7 @@ def test_processes_save_when_their_parent_is_killed(story):
 
 
 @pytest.mark.parametrize("how", ["killed", "hung"])
-def test_a_lost_process_is_named_once(story, how):
+def test_lost_process_is_reported_once(story, how):
     end = story[0][how]
 
     assert end.code == 1
@@ -167,7 +167,7 @@ def test_a_lost_process_is_named_once(story, how):
         assert "rank 0 lost another process of the training (Timed out" in end.log
 
 
-def test_whatever_happened_the_bytes_are_the_same(story):
+def test_disturbed_trainings_end_in_the_same_bytes(story):
     *_, disturbed, peaceful = story
 
     assert "continuing from step" not in peaceful.log
@@ -177,7 +177,7 @@ def test_whatever_happened_the_bytes_are_the_same(story):
 
 
 def test_next_job_continues_after_a_lost_node(story):
-    """And DVC records the model then, not before."""
+    """Only then does DVC record the model."""
     _, [(failed, first), (ended, second)], *_ = story
 
     assert (bool(failed), ended) == (True, 0)
@@ -187,7 +187,7 @@ def test_next_job_continues_after_a_lost_node(story):
     assert "commit --force train\n" in second
 
 
-def test_only_one_process_speaks(story):
+def test_only_one_process_prints(story):
     *_, peaceful = story
 
     assert peaceful.log.count(f"step {STEPS:>7,}  epoch") == 1

@@ -1,4 +1,4 @@
-"""The data stages write the same bytes whoever does the work, on this machine or on a cluster."""
+"""Data stages write the same bytes with any number of workers, on this machine or a cluster."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ TOKENIZERS = {
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """Text as it comes: odd lines between good ones, no end at the end; plain, TSV and zipped."""
+    """Text with irregular lines and no final line end; plain, TSV and zipped."""
     folder = tmp_path_factory.mktemp("given")
     drawn = draw_corpus()
     train = [(pair.source, pair.target) for pair in drawn["train"][:100]]
@@ -69,7 +69,7 @@ def settings(given):
 
 
 def run(given, folder, workers, tokenizers=tuple(TOKENIZERS)):
-    """Run the data stages; return what was measured and every byte that was written, by part."""
+    """Run the data stages; return the metrics and all bytes that were written."""
     corpus, vectors = folder / "corpus", folder / "vectors"
     places = {"corpus": corpus, "vectors": vectors, "downloads": folder / "downloads"}
     measured = {"corpus": download.run(settings(given), **places, workers=workers)}
@@ -111,7 +111,7 @@ def expected(given, tmp_path_factory):
     return run(given, tmp_path_factory.mktemp("serial"), SERIAL)
 
 
-def test_the_text_is_odd_enough(expected):
+def test_text_has_irregular_lines(expected):
     cleaned, texts = expected["corpus"]
     *_, numbered = expected["subwords"][0]
 
@@ -125,7 +125,7 @@ def test_the_text_is_odd_enough(expected):
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_tokens_are_those_of_each_line(expected, tmp_path, name):
-    """As somebody would cut them who knows nothing of spans."""
+    """The oracle tokenizes line by line, without spans."""
     texts, made = expected["corpus"][1], expected[name][1]
     for path, content in made.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
@@ -140,12 +140,12 @@ def test_tokens_are_those_of_each_line(expected, tmp_path, name):
 
 
 @pytest.mark.parametrize("lines", mark_slow([1, 7], but=[7]))
-def test_it_does_not_matter_where_text_is_cut(given, tmp_path, expected, lines):
+def test_bytes_do_not_depend_on_cuts(given, tmp_path, expected, lines):
     assert run(given, tmp_path, WorkersConfig(processes=1, chunk_lines=lines)) == expected
 
 
 @pytest.mark.slow
-def test_it_does_not_matter_how_many_share_the_work(given, tmp_path, expected):
+def test_bytes_do_not_depend_on_workers(given, tmp_path, expected):
     two, three = (WorkersConfig(processes=n, chunk_lines=lines) for n, lines in [(2, 7), (3, 40)])
     some = run(given, tmp_path / "three", three, ["subwords"])
 
@@ -155,7 +155,7 @@ def test_it_does_not_matter_how_many_share_the_work(given, tmp_path, expected):
 
 @contextmanager
 def killing(folder, victim=None):
-    """Meanwhile wait for the worker that lingers over a text of ``folder``, and kill somebody."""
+    """Wait in the background for the worker that is slow in ``folder``, and kill a process."""
 
     def kill():
         flag = folder / "lingering"
@@ -170,7 +170,7 @@ def killing(folder, victim=None):
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_nothing_half_done(given, tmp_path, expected):
+def test_killed_process_leaves_nothing_incomplete(given, tmp_path, expected):
     workers = WorkersConfig(processes=2, chunk_lines=50)
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -228,10 +228,8 @@ def running(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_cluster_writes_the_same_bytes_though_a_worker_is_killed(
-    given, tmp_path, expected, running, monkeypatch
-):
-    """In the middle of its work; the other does that again."""
+def test_a_killed_worker_changes_no_byte(given, tmp_path, expected, running, monkeypatch):
+    """The worker is killed during its work, which the other worker repeats."""
     running.begin()
     monkeypatch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
     with killing(tmp_path / "corpus"):
@@ -268,7 +266,7 @@ def refusal(text, address, **options):
 
 
 @pytest.mark.slow
-def test_mistakes_on_a_cluster_are_told_with_their_place(text, running):
+def test_errors_on_a_cluster_name_their_line(text, running):
     with pytest.raises(ValueError, match="lost for words") as told:
         copied(text, running.address, function=job_functions.fail)
     assert told.value.__notes__ == [f"while  {text} lines 11 to 20"]
@@ -285,8 +283,8 @@ def test_mistakes_on_a_cluster_are_told_with_their_place(text, running):
 
 
 @pytest.mark.slow
-def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
-    """It has no worker; has one that dies of a job; loses its scheduler; is not there."""
+def test_failing_cluster_is_reported(text, tmp_path, monkeypatch):
+    """It has no worker, a worker that crashes, a scheduler that stops, or it does not exist."""
     monkeypatch.setattr(jobs, "WORKER_SECONDS", 1)
     monkeypatch.setattr(jobs, "CONNECT_SECONDS", 3)
     (tmp_path / "dask").mkdir()
@@ -305,7 +303,7 @@ def test_a_cluster_that_fails_is_told(text, tmp_path, monkeypatch):
     assert f"the Dask cluster at {weak.address} does not work (" in refusal(text, weak.address)
 
 
-def test_dask_may_be_missing(text, monkeypatch):
+def test_dask_is_optional(text, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
     assert refusal(text, "tcp://127.0.0.1:1").startswith("no job can run on workers.dask without")

@@ -1,4 +1,4 @@
-"""Laws of modified training pairs: what is drawn is a function of seed, epoch and number."""
+"""Laws of augmented training pairs: draws are a function of seed, epoch and number."""
 
 import hashlib
 import itertools
@@ -40,7 +40,7 @@ LINES = st.text(max_size=40).map(normalize)
 
 
 def drawn(config, *, seed=1, symbols=ALL_SYMBOLS, tmp_path):
-    """Return what draws pairs of characters."""
+    """Return a function that draws pairs of characters."""
     letters = Counter("".join(itertools.chain.from_iterable(PAIRS)).upper())
     letters.update("".join(letters).lower() + "▁\"'«“-—ñ")
     side = Side(Characters(), Vocabulary.most_frequent(letters, symbols=symbols))
@@ -65,7 +65,7 @@ def texts(side, pairs, epochs=range(20)):
 
 
 @pytest.mark.parametrize("name", AugmentationConfig.model_fields)
-def test_each_share_modifies_and_none_does_nothing(name, tmp_path):
+def test_shares_of_one_and_zero_are_exact(name, tmp_path):
     side, pairs = drawn({name: 1.0}, tmp_path=tmp_path)
     seen = texts(side, pairs)
     assert seen == texts(side, drawn({name: 1.0}, tmp_path=tmp_path)[1])
@@ -74,7 +74,7 @@ def test_each_share_modifies_and_none_does_nothing(name, tmp_path):
     assert set(texts(side, never)) == set(PAIRS)
 
 
-def test_a_share_is_a_share_and_other_seeds_and_epochs_draw_others(tmp_path):
+def test_share_is_met_for_each_seed_and_epoch(tmp_path):
     side, pairs = drawn({"no_final_stop": 0.3}, tmp_path=tmp_path)
     seen = texts(side, pairs, range(300))
     modified = [[source[-1:] != "." for source, _ in seen[n::4]] for n in (0, 1, 3)]
@@ -84,15 +84,15 @@ def test_a_share_is_a_share_and_other_seeds_and_epochs_draw_others(tmp_path):
     assert seen != texts(side, others, range(300))
 
 
-def test_what_is_drawn_stays_the_same_in_every_version(tmp_path):
-    """So that the same settings train the same model."""
+def test_draws_are_the_same_in_every_version(tmp_path):
+    """So the same settings train the same model."""
     config = {"symbols": 0.3, "no_final_stop": 0.3, "typing_errors": 0.5, "merged": 0.2}
     side, pairs = drawn(config, tmp_path=tmp_path)
     digest = hashlib.sha256(repr(texts(side, pairs)).encode()).hexdigest()
     assert digest[:16] == "27124d006f8af2fc"
 
 
-def test_no_pair_becomes_longer_than_the_longest(tmp_path):
+def test_no_pair_exceeds_the_maximum_length(tmp_path):
     _, pairs = drawn({"merged": 1.0, "symbols": 1.0}, tmp_path=tmp_path)
     longest = max(len(line) for pair in PAIRS for line in pair)
     drawn_all = [pairs.draw(number, epoch) for number in range(len(PAIRS)) for epoch in range(50)]
@@ -100,13 +100,13 @@ def test_no_pair_becomes_longer_than_the_longest(tmp_path):
     assert any(len(source) > len(PAIRS[3][0]) for source, _ in drawn_all[150:])
 
 
-def test_a_vocabulary_without_symbols_gets_none(tmp_path):
+def test_vocabulary_without_symbols_gets_none(tmp_path):
     side, pairs = drawn({"symbols": 1.0}, symbols=(), tmp_path=tmp_path)
     assert set(texts(side, pairs)) == set(PAIRS)
 
 
 @given(LINES, LINES, st.integers(0, 1000))
-def test_symbols_stand_on_both_sides_alike(source, target, seed):
+def test_symbols_are_equal_on_both_sides(source, target, seed):
     clean = Lines(*("".join(c for c in line if c not in ALL_SYMBOLS) for line in (source, target)))
     lines = put_symbols(clean, make_generator(seed, "x"), LANGUAGES)
     one, other = ([sign for sign in line if sign in ALL_SYMBOLS] for line in lines)
@@ -114,7 +114,7 @@ def test_symbols_stand_on_both_sides_alike(source, target, seed):
     assert len({*one}) == len(one)
 
 
-def test_what_stands_on_both_sides_gives_way_and_nothing_else_does():
+def test_only_literals_of_both_sides_are_replaced():
     seen = Counter()
     for seed in range(200):
         lines = put_symbols(Lines(*PAIRS[0]), make_generator(seed, "x"), LANGUAGES)
@@ -127,19 +127,19 @@ def test_what_stands_on_both_sides_gives_way_and_nothing_else_does():
 
 
 @given(LINES, st.sampled_from(["de", "en", "fr", "xx"]), st.integers(0, 1000))
-def test_typing_changes_no_translation(line, language, seed):
+def test_typing_errors_change_no_translation(line, language, seed):
     for modify in (change_punctuation, partial(make_typing_errors, language=language)):
         assert modify(Lines(line, "Ein Satz."), make_generator(seed, "x")).target == "Ein Satz."
 
 
 @given(st.tuples(*[st.sampled_from(["", ".", " .", "..", "...", "?", ".)"])] * 2))
-def test_final_stop_goes_from_both_sides_or_neither(ends):
+def test_final_stop_is_removed_from_both_sides(ends):
     lines = Lines(f"Ein Satz{ends[0]}", f"A sentence{ends[1]}")
     without = Lines("Ein Satz", "A sentence")
     assert drop_final_stop(lines, None) == (without if {*ends} <= {".", " ."} else lines)
 
 
-def test_typing_errors_are_in_one_word_of_eight_and_of_one_letter():
+def test_typing_errors_change_a_letter_in_eight_words():
     words = ["Wort"] * 8000
     line = " ".join(words)
     typed = make_typing_errors(Lines(line, ""), make_generator(1, "x"), "de").source.split(" ")
@@ -151,7 +151,7 @@ def test_typing_errors_are_in_one_word_of_eight_and_of_one_letter():
     assert "Wzrt" not in wrong
 
 
-def test_accents_go():
+def test_accents_are_removed():
     assert remove_accents("Äpfel, naïve, şey, ñ") == "Apfel, naive, sey, n"
 
 
@@ -159,5 +159,5 @@ def test_accents_go():
     ("share", "expected"),
     [(0.0, "x Das ist gut."), (0.34, "Das x ist gut."), (1.0, "Das ist gut x.")],
 )
-def test_words_are_put_in_before_the_marks_at_the_end(share, expected):
+def test_words_are_inserted_before_the_final_punctuation(share, expected):
     assert insert_word("Das ist gut.", share, "x") == expected

@@ -1,4 +1,4 @@
-"""Batches partition the corpus, keep their budget and depend on nothing but seed and epoch."""
+"""Batches partition the corpus, respect their budget, and depend only on seed and epoch."""
 
 from types import SimpleNamespace
 
@@ -40,7 +40,7 @@ seeds = st.integers(0, 2**40)
 
 
 @given(lengths, configs, seeds, st.integers(0, 5))
-def test_an_epoch_is_a_partition(lengths, config, seed, epoch):
+def test_epoch_is_a_partition(lengths, config, seed, epoch):
     """Every pair is in exactly one batch."""
     batches = batches_of_epoch(lengths, config, seed=seed, epoch=epoch)
 
@@ -51,15 +51,15 @@ def test_an_epoch_is_a_partition(lengths, config, seed, epoch):
 
 @given(lengths, token_configs, seeds)
 @example(np.array([[4, 4], [4, 4]], dtype=np.int32), TokenBatching(max_tokens=8), 0)
-def test_no_batch_of_several_exceeds_its_budget(lengths, config, seed):
-    """Padding and ends included, neither side of a batch holds more than max_tokens."""
+def test_batches_of_several_pairs_respect_the_budget(lengths, config, seed):
+    """Including padding and ends, no side of a batch has more than max_tokens tokens."""
     for batch in batches_of_epoch(lengths, config, seed=seed, epoch=0):
         assert len(batch) == 1 or len(batch) * (lengths[batch].max() + 1) <= config.max_tokens
 
 
 @given(lengths.filter(len), st.data(), seeds)
-def test_splitting_evenly_is_a_partition_with_no_empty_part(lengths, data, seed):
-    """The order is drawn, and alone: the parts are the same whatever the seed."""
+def test_even_splits_partition_without_empty_parts(lengths, data, seed):
+    """The seed changes only the order of the parts."""
     parts = data.draw(st.integers(1, len(lengths)))
     found, other = (
         split_evenly(lengths, parts, make_generator(number)) for number in (seed, seed + 1)
@@ -72,8 +72,8 @@ def test_splitting_evenly_is_a_partition_with_no_empty_part(lengths, data, seed)
 
 
 @given(lengths, bucket_configs, seeds)
-def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
-    """Sources of a batch lie between the same two boundaries, and batches are full but the last."""
+def test_bucket_has_lengths_of_one_range(lengths, config, seed):
+    """Sources of a batch are between the same boundaries, and all batches but the last are full."""
     batches = batches_of_epoch(lengths, config, seed=seed, epoch=0)
     ranges = [set(np.searchsorted(config.boundaries, lengths[b, 0], side="right")) for b in batches]
     short = [batch for batch in batches if len(batch) < config.batch_size]
@@ -87,8 +87,8 @@ def test_a_bucket_holds_lengths_of_one_range(lengths, config, seed):
     st.integers(5, 10**6),
 )
 @settings(max_examples=40)
-def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
-    """Every pair is read once, as far as a translator reads, in batches of bounded size."""
+def test_validation_batches_have_bounded_size(lengths, vocabulary):
+    """Every pair is read once, up to the maximum length, in batches of bounded size."""
     pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
     batches, cut = build_evaluation_batches(iter(pairs), vocabulary=vocabulary)
     found = []
@@ -112,7 +112,7 @@ def test_what_is_measured_takes_bounded_memory(lengths, vocabulary):
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
-def test_the_order_is_a_function_of_seed_and_epoch(config):
+def test_order_is_a_function_of_seed_and_epoch(config):
     pairs = np.array([(n % 7 + 1, n % 5 + 1) for n in range(200)], dtype=np.int32)
 
     def order(seed, epoch):
@@ -124,8 +124,8 @@ def test_the_order_is_a_function_of_seed_and_epoch(config):
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=40), BucketBatching()])
-def test_epochs_have_as_many_batches_as_are_read_of_them(config):
-    """Of the first exactly, of several about."""
+def test_epochs_have_the_predicted_number_of_batches(config):
+    """The number is exact for the first epoch, and approximate for several."""
     pairs = np.array([(n % 7 + 1, n % 5 + 1) for n in range(200)], dtype=np.int32)
     batches = TrainingBatches(SimpleNamespace(measure=lambda _: pairs), config, seed=7)
     read = [len(batches_of_epoch(pairs, config, seed=7, epoch=epoch)) for epoch in range(5)]
@@ -134,8 +134,8 @@ def test_epochs_have_as_many_batches_as_are_read_of_them(config):
     assert batches.estimate_batches(5) == pytest.approx(sum(read), rel=0.05)
 
 
-def test_pairs_lie_in_a_batch_as_they_were_sorted():
-    """By source length in steps of two; within a step by target length, up and down in turn."""
+def test_pairs_in_a_batch_are_sorted():
+    """Sorted by source length in steps of two; within a step by target length, up or down."""
     pairs = np.array([(3, 9), (2, 4), (1, 7), (0, 2), (5, 5), (4, 6), (3, 1)], dtype=np.int32)
     [batch] = batches_in_order(pairs, max_tokens=1000)
 
@@ -143,7 +143,7 @@ def test_pairs_lie_in_a_batch_as_they_were_sorted():
 
 
 def test_sorting_leaves_little_padding():
-    """On lengths like those of real text, nine tenths of a batch are words."""
+    """With realistic lengths, 90 % of a batch are words."""
     draw = np.random.default_rng(0)
     source = draw.poisson(14, 5000) + 1
     pairs = np.stack([source, np.maximum(1, source + draw.integers(-3, 4, 5000))], axis=1)
@@ -153,7 +153,7 @@ def test_sorting_leaves_little_padding():
     assert (pairs + 1).sum() / padded > 0.9
 
 
-def test_a_batch_begins_and_ends_its_sentences():
+def test_sentences_have_start_and_end():
     batch = collate([([5, 6], [7]), ([8], [9, 10])])
 
     assert [[5, 6, EOS], [8, EOS, PAD]] == batch.source.tolist()
@@ -169,8 +169,8 @@ def test_a_batch_begins_and_ends_its_sentences():
     st.integers(1, 120),
     st.integers(0, 9),
 )
-def test_batches_by_length_are_a_partition_within_their_budget(lengths, max_tokens, most):
-    """A line longer than the budget is alone."""
+def test_batches_by_length_partition_within_the_budget(lengths, max_tokens, most):
+    """A line longer than the budget is a batch of its own."""
     found = list(batches_by_length(lengths, max_tokens=max_tokens, max_rows=most))
 
     assert sorted(lengths) == sorted(row for batch in found for row in batch)
@@ -182,8 +182,8 @@ def test_batches_by_length_are_a_partition_within_their_budget(lengths, max_toke
 
 @given(st.integers(0, 60))
 @settings(max_examples=40)
-def test_reading_from_any_place_continues_the_sequence(tmp_path_factory, skipped):
-    """What comes after a place is what would have come without stopping, epochs on."""
+def test_reading_from_any_position_continues_the_sequence(tmp_path_factory, skipped):
+    """The batches after a position are those of an uninterrupted run, over several epochs."""
     folder = tmp_path_factory.mktemp("shards") / "train"
     pairs = Block.of(([4] * (n % 5), [5] * (n % 3)) for n in range(40))
     write_shards([pairs], folder, pairs_per_shard=9)

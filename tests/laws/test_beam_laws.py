@@ -27,7 +27,7 @@ def beam(**settings):
 
 
 def teacher_forced(model, row, lines):
-    """Return the log-probability of every token and of the end, for lines of one length."""
+    """Return the log-probabilities of all tokens and of the end, for lines of one length."""
     target = torch.tensor([[BOS, *tokens, EOS] for tokens in lines])
     rows = torch.full((len(lines),), row)
     with torch.no_grad():
@@ -36,8 +36,8 @@ def teacher_forced(model, row, lines):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_a_wide_beam_is_exhaustive(model, penalty):
-    """With room for every prefix, beam search finds the best of all translations."""
+def test_wide_beam_is_exhaustive(model, penalty):
+    """If the beam is wide enough for every prefix, beam search finds the best translation."""
     longest = 4
     config = beam(beam_size=200, length_penalty=penalty, max_length_offset=longest)
     found = beam_search(model, source, padding, config)
@@ -56,8 +56,8 @@ def test_a_wide_beam_is_exhaustive(model, penalty):
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**31), st.sampled_from([-8.0, 0.0, 2.0]), st.booleans())
-def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
-    """Sentences end at different steps, some at limits of their own."""
+def test_greedy_search_equals_a_beam_of_one(seed, end, forbid_unknown):
+    """Sentences end at different steps, some at their own limits."""
     model = Toy(seed, end=end)
     config = BeamConfig(
         beam_size=1,
@@ -73,8 +73,8 @@ def test_greedy_is_a_fast_beam_of_one_at_any_length(seed, end, forbid_unknown):
     assert simple == [list(best.tokens) for [best] in found]
 
 
-def test_every_score_is_the_models_own(model):
-    """Reported numbers are those that the model gives the reported tokens."""
+def test_scores_are_the_models_own(model):
+    """The reported numbers are those of the model for the reported tokens."""
     penalty = 0.6
     config = beam(beam_size=4, n_best=4, length_penalty=penalty)
     for row, hypotheses in enumerate(beam_search(model, source, padding, config)):
@@ -87,7 +87,7 @@ def test_every_score_is_the_models_own(model):
 
 
 def test_neighbours_do_not_matter(model):
-    """A sentence translates alike alone and in a batch, though its neighbours leave."""
+    """A sentence translates the same alone and in a batch, even if other sentences end earlier."""
     config = BeamConfig(beam_size=3, n_best=3, max_length_factor=2, max_length_offset=1)
     together = beam_search(model, source, padding, config)
     for row in range(len(source)):
@@ -109,8 +109,8 @@ def test_longer_padding_changes_nothing(model):
 
 
 @pytest.mark.parametrize("stopping", ["exact", "fast"])
-def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
-    """Each sentence at its own: twice its source and one, which counts the end."""
+def test_endless_hypotheses_end_at_the_limit(stopping):
+    """Each sentence has its own limit: twice its source length plus one, including the end."""
     endless = Toy(end=-50.0)
     config = BeamConfig(beam_size=3, max_length_factor=2, max_length_offset=1, stopping=stopping)
     found = beam_search(endless, source, padding, config)
@@ -124,7 +124,7 @@ def test_a_model_that_never_ends_is_cut_at_the_limit(stopping):
     ] == [10, 6, 4]
 
 
-def test_no_hypothesis_exceeds_the_greatest_length():
+def test_no_hypothesis_exceeds_the_maximum_length():
     config = BeamConfig(beam_size=2, max_length=4)
 
     assert [
@@ -136,7 +136,7 @@ def test_no_hypothesis_exceeds_the_greatest_length():
     st.integers(1, 4),
     st.lists(st.lists(st.integers(4, 6), min_size=9, max_size=9), min_size=1, max_size=3),
 )
-def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
+def test_repetition_guard_forbids_only_repetitions(size, lines):
     tokens = torch.tensor(lines)
     log_probs = torch.zeros(len(lines), 7)
     forbid_repeated_ngrams(size)(tokens, log_probs)
@@ -148,8 +148,8 @@ def test_the_guard_forbids_exactly_what_would_repeat(size, lines):
         assert expected == row
 
 
-def test_own_constraints_are_obeyed_until_the_limit():
-    """Who forbids the end gets translations of full length."""
+def test_constraints_apply_until_the_limit():
+    """If the end is forbidden, translations have the maximum length."""
 
     def no_end(tokens, log_probs):
         log_probs[:, EOS] = -torch.inf
@@ -159,17 +159,17 @@ def test_own_constraints_are_obeyed_until_the_limit():
     assert [len(best.tokens) for [best] in found] == [5, 5, 5]
 
 
-def test_a_model_of_nans_is_refused():
+def test_model_with_nans_is_an_error():
     with pytest.raises(NmtError, match="weights are NaN"):
         beam_search(Toy(spread=float("nan")), source, padding, beam())
 
 
-def test_more_hypotheses_than_beams_are_refused():
+def test_more_hypotheses_than_beams_are_an_error():
     with pytest.raises(ValueError, match=r"n_best \(3\) exceeds beam_size \(2\)"):
         BeamConfig(beam_size=2, n_best=3)
 
 
-def test_a_beginning_outweighs_what_is_forbidden():
+def test_prefix_overrides_forbidden_tokens():
     config = beam(no_repeat_ngram_size=1)
     same = torch.tensor([[UNK, 4, 4]] * 3)
 
@@ -179,13 +179,13 @@ def test_a_beginning_outweighs_what_is_forbidden():
 
 
 @pytest.mark.parametrize("reserved", [BOS, EOS])
-def test_no_prefix_holds_a_start_or_an_end(reserved):
+def test_prefix_must_not_have_start_or_end(reserved):
     with pytest.raises(ValueError, match="must not contain BOS or EOS"):
         beam_search(Toy(), source, padding, beam(), prefix=torch.full((3, 1), reserved))
 
 
-def test_diversity_lets_more_beginnings_live():
-    """Over many models, the more diverse, the more first words the four best have."""
+def test_diversity_keeps_more_beginnings():
+    """Over many models, higher diversity gives more distinct first words among the four best."""
     models = [Toy(seed, spread=2.0, target_size=12, end=-3.0) for seed in range(10)]
     beginnings, scores = [], []
     for diversity in (0.0, 0.5, 1.0, 2.0):
@@ -200,8 +200,8 @@ def test_diversity_lets_more_beginnings_live():
 
 
 @pytest.mark.parametrize("scores", [[-1.0, -math.inf, -2.0, math.nan], [-math.inf], []])
-def test_what_is_impossible_is_no_translation(scores):
-    """A sentence without any other is told, rather than translated to what cannot be."""
+def test_impossible_translation_is_an_error(scores):
+    """A sentence without a possible translation is an error, not an impossible translation."""
     found = [Hypothesis((), score, score, ()) for score in scores]
     if found[1:]:
         assert drop_impossible(found) == [found[0], found[2]]

@@ -1,4 +1,4 @@
-"""Beam search against a textbook version that uses lists, no tensors and no cache."""
+"""Beam search compared with a textbook version on lists, without tensors and caches."""
 
 import math
 
@@ -21,7 +21,7 @@ padding = source == PAD
 def textbook(
     next_log_probs, size, longest, penalty, *, fast=False, unknown=False, diversity=0.0, prefix=()
 ):
-    """Keep the K best of all; every unfinished hypothesis lives until the length limit."""
+    """Return the K best hypotheses; every unfinished one lives until the length limit."""
     live, done = [((), 0.0)], []
     for length in range(1, longest + 1):
         given = prefix[length - 1 : length]
@@ -52,7 +52,7 @@ def textbook(
 
 
 def teacher(model, row):
-    """Return a function of hypotheses that computes what follows each of them from scratch."""
+    """Return a function that computes the continuations of hypotheses from scratch."""
 
     def next_log_probs(hypotheses):
         lines = torch.tensor([[BOS, *words] for words in hypotheses])
@@ -84,7 +84,7 @@ def assert_textbook(model, config, limits, prefixes=((), (), ()), **options):
 
 
 @pytest.mark.parametrize(("size", "penalty"), [(1, 1.0), (2, 0.0), (3, 0.6), (5, 1.0)])
-def test_beam_search_is_the_textbook_one(model, size, penalty):
+def test_beam_search_equals_the_textbook_version(model, size, penalty):
     config = BeamConfig(
         beam_size=size,
         n_best=size,
@@ -109,10 +109,12 @@ prefixes = st.lists(st.lists(st.integers(UNK, 6), max_size=6), min_size=3, max_s
     diversity=st.sampled_from([0.0, 0.5, 3.0]),
     data=st.data(),
 )
-def test_every_setting_is_the_textbooks(seed, size, penalty, end, options, diversity, data):
-    """Sentences have limits of their own, leave the batch at different steps, end early or late.
+def test_every_setting_equals_the_textbook_version(
+    seed, size, penalty, end, options, diversity, data
+):
+    """Sentences have their own limits, leave the batch at different steps, and end early or late.
 
-    Each begins as it must, some beyond their limit.
+    Each has a prefix, and some prefixes exceed the limit.
     """
     config = BeamConfig(
         beam_size=size,
@@ -139,10 +141,10 @@ ROWS = {
     ("How", "will"): {"you": 0.02 / 0.27},
     ("How", "do", "you"): {"do": 0.07 / 0.08},
     ("How", "are", "you"): {END: 0.06 / 0.10, "doing": 0.03 / 0.10},
-    ("How", "do", "you", "do"): {END: 0.7},  # from here on as the chapter leaves open
+    ("How", "do", "you", "do"): {END: 0.7},  # the chapter does not specify the rest
     ("How", "are", "you", "doing"): {END: 0.9},
 }
-"""What follows what; the chapter tells what whole beginnings are worth, from the third word on."""
+"""Probabilities of next words; the chapter has those of whole prefixes, from the third word on."""
 
 CHAPTER = Table(ROWS, otherwise={END: 1.0}, filler=300)
 MODEL = TableTranslator(CHAPTER).eval()
@@ -153,14 +155,14 @@ def sentence(tokens):
 
 
 def search(size, **settings):
-    """Return the translations found and their probabilities; sums of logarithms are compared."""
+    """Return the translations and their probabilities; sums of logarithms are compared."""
     config = BeamConfig(beam_size=size, length_penalty=0.0, **settings)
     [found] = beam_search(MODEL, SOURCE, PADDING, config)
     return [(sentence(one.tokens), one.score) for one in found]
 
 
-def test_a_beam_of_three_has_three_perfectly_reasonable_translations():
-    """Best first, and "How will you", which was the best of two words, is not among them."""
+def test_beam_of_three_finds_the_chapters_translations():
+    """The best is first; "How will you", the best with two words, is not among them."""
     assert [found for found, _ in search(3, n_best=3)] == [
         "How are you",
         "How do you do",
@@ -168,8 +170,8 @@ def test_a_beam_of_three_has_three_perfectly_reasonable_translations():
     ]
 
 
-def test_the_short_list_of_every_step_is_the_chapters():
-    """What it keeps, best first, with probabilities: of "How", "What" and "You" on."""
+def test_hypotheses_of_each_step_are_the_chapters():
+    """It compares the kept hypotheses with their probabilities, from "How", "What" and "You" on."""
     steps, finished = trace_beam_search(
         MODEL, SOURCE, BeamConfig(beam_size=3, length_penalty=0.0, stopping="fast")
     )
@@ -187,8 +189,8 @@ def test_the_short_list_of_every_step_is_the_chapters():
     assert [sentence(each.tokens) for each in finished][:2] == ["How are you", "How do you do"]
 
 
-def test_by_the_mean_of_its_words_the_longer_one_wins():
-    """A length penalty of 1 divides logarithms by length: 4.9 % of five words beat 6 % of four."""
+def test_length_penalty_prefers_the_longer_one():
+    """A length penalty of 1 divides logarithms by length: 4.9 % of five words beats 6 % of four."""
     config = BeamConfig(beam_size=3, length_penalty=1.0)
     [[best]] = beam_search(MODEL, SOURCE, PADDING, config)
 

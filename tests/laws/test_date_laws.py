@@ -31,14 +31,14 @@ TRAININGS = {
     "rnn_attention": (RECURRENT, AdamW(), 0.01, 350),
     "rnn_bahdanau": (RECURRENT, AdamW(), 0.01, 350),
 }
-"""By preset: its shape, the optimizer, the highest learning rate, and updates."""
+"""Shape, optimizer, peak learning rate and updates, by preset."""
 
 BATCH = 64
-"""Dates of an update."""
+"""Number of dates per update."""
 
 
 def draw():
-    """Return dates of each split, none twice, in English and in ISO 8601."""
+    """Return unique dates for each split, in English and in ISO 8601."""
     first, last = (day.toordinal() for day in (date(1000, 1, 1), date.max))
     days = iter(make_generator(1, "dates").permutation(last - first + 1).tolist())
     chosen = {
@@ -52,7 +52,7 @@ def draw():
 
 
 class Exact:
-    """A metric: the lines that are to the letter what they should be."""
+    """A metric: the share of exactly correct lines."""
 
     value: int
 
@@ -63,10 +63,10 @@ class Exact:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TRAININGS)
-def test_an_architecture_learns_to_write_dates(name):
-    """In characters; a greedy search writes 99 of 100 unseen dates without a mistake.
+def test_architectures_learn_to_write_dates(name):
+    """Greedy search on characters writes 99 of 100 unseen dates correctly.
 
-    Which of the last few it misses hangs on the order of sums, so on threads and processor.
+    The exact number depends on the order of sums, so on threads and CPU.
     """
     shape, optimizer, peak, updates = TRAININGS[name]
     drawn = draw()

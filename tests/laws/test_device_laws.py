@@ -1,7 +1,7 @@
-"""What a GPU computes is what a processor computes, and may be interrupted as well.
+"""A GPU computes the same as a CPU, and a training on it can be interrupted.
 
-Where there is no GPU, the processor stands in for it, so that all of this is run everywhere. What
-only a GPU can show is skipped then; ``make gpu-check`` runs it.
+Without a GPU, the CPU replaces it, so that the code always runs. Tests that need a GPU are skipped
+then; ``make gpu-check`` runs them.
 """
 
 import os
@@ -28,7 +28,7 @@ PAIRS = [([4, 5, 6, 7], [4, 5]), ([8], [6, 4, 5, 5]), ([4, 4, 5], [7])]
 DEVICE = devices.find()
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CLOSE = {"float32": {"rtol": 1e-4, "atol": 1e-5}, "bfloat16": {"rtol": 0.1, "atol": 0.05}}
-"""Of losses of a few nats: of float32 the order of sums is left, of bfloat16 its eight bits."""
+"""Tolerance of losses of a few nats: order of sums in float32, eight bits in bfloat16."""
 
 needs_gpu = pytest.mark.skipif(DEVICE.type != "cuda", reason="there is no GPU here")
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
@@ -38,14 +38,14 @@ one_of_each_family = pytest.mark.parametrize("name", ["transformer", "convs2s", 
 
 @pytest.fixture(autouse=True)
 def _prepared():
-    """As trainings are."""
+    """Precisions of trainings."""
     with torchs_own_settings():
         prepare_compute(DEVICE.type)
         yield
 
 
 def learning_model(name):
-    """A model as it learns, for only so does cuDNN recur backwards, but without dropout."""
+    """A model in training mode, which cuDNN needs for backward recurrences, but without dropout."""
     config = tiny_config(name)
     rates = ("dropout", "attention_dropout", "embedding_dropout")
     return tiny_model(name, **{rate: 0.0 for rate in rates if hasattr(config, rate)}).train()
@@ -61,7 +61,7 @@ def loss_and_gradients(model, batch, compute):
 
 
 @every_model
-def test_loss_and_gradients_are_the_processors(name):
+def test_loss_and_gradients_equal_the_cpus(name):
     batch, float32 = collate(PAIRS), PRECISIONS["float32"]
     expected = loss_and_gradients(
         learning_model(name), batch, Compute(torch.device("cpu"), float32)
@@ -75,7 +75,7 @@ def test_loss_and_gradients_are_the_processors(name):
 
 
 @one_of_each_family
-def test_beams_are_the_processors(name):
+def test_beams_equal_the_cpus(name):
     source = collate(PAIRS).source
     config = BeamConfig(beam_size=3)
     model = tiny_model(name).eval()
@@ -90,7 +90,7 @@ def test_beams_are_the_processors(name):
 
 @one_of_each_family
 @every_precision
-def test_resuming_there_is_continuing(dataset, tmp_path, name, precision):
+def test_resuming_is_continuing(dataset, tmp_path, name, precision):
     compute = Compute(DEVICE, PRECISIONS[precision])
     whole = trainer(dataset, tmp_path / "whole", Log(), name=name, compute=compute)
     whole.fit()
@@ -105,9 +105,9 @@ def test_resuming_there_is_continuing(dataset, tmp_path, name, precision):
 
 
 @needs_gpu
-@pytest.mark.parametrize("name", ["transformer", "rnn_attention"])  # positions without end
-def test_what_memory_refuses_is_split_there(tmp_path, name):
-    """With half of the memory that an update takes, the update is the same but for rounding."""
+@pytest.mark.parametrize("name", ["transformer", "rnn_attention"])  # positions without a limit
+def test_batch_beyond_memory_is_split(tmp_path, name):
+    """With half of the memory of an update, the result is the same except for rounding."""
     compute = Compute(DEVICE, torch.float32)
     large, notes = devices.make_large_training(tmp_path / "large", name, compute)
     expected, most_bytes = devices.update_once(large)
@@ -118,14 +118,14 @@ def test_what_memory_refuses_is_split_there(tmp_path, name):
         found, _ = devices.update_once(scarce)
     assert len(notes) == 1
     for rounded in [each for each in found if each.endswith("key.bias")]:
-        del found[rounded], expected[rounded]  # without a gradient, of which AdamW makes steps
+        del found[rounded], expected[rounded]  # without a gradient, AdamW still makes a step
     assert_close(found, expected, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.skipif(torch.cuda.device_count() == 1, reason="there is but one GPU here")
 @pytest.mark.slow
-def test_two_train_as_one(tmp_path):
-    """By NCCL where there are GPUs, by Gloo where there are none."""
+def test_two_processes_train_as_one(tmp_path):
+    """They use NCCL with GPUs, and Gloo without."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += ["--nproc-per-node", "2", "-m", "tests.support.devices", str(tmp_path)]

@@ -1,4 +1,4 @@
-"""Any number of processes makes the updates that one makes."""
+"""Any number of processes makes the updates of one process."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def top(tmp_path_factory):
 
 
 def shares(training, size):
-    """What each process reads of a batch of several pairs."""
+    """The rows that each process reads of a batch."""
     return [
         next(
             share
@@ -56,7 +56,7 @@ def read_whole(training):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name not in MEASURES_BATCHES])
 def test_parts_add_up_to_the_batch(top, preset, loss, passes):
-    """Loss and gradient of processes or passes, also where there are more of them than rows."""
+    """It compares loss and gradient of processes or passes, also with more of them than rows."""
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     batch, plain, expected = read_whole(training)
 
@@ -70,8 +70,8 @@ def test_parts_add_up_to_the_batch(top, preset, loss, passes):
 
 
 @pytest.mark.parametrize(("size", "passes"), [(1, 2), (1, 3), (2, 2)])
-def test_passes_draw_as_so_many_more_processes(top, size, passes):
-    """To the bit the same features are dropped, so a small machine trains as a large one."""
+def test_passes_draw_like_several_processes(top, size, passes):
+    """The same features are dropped, so a small machine trains like a large one, to the bit."""
     training = ranks.trainer(top / "one", dropout=0.5)
     losses = []
     for rank, share in enumerate(shares(training, size * passes)):
@@ -90,21 +90,21 @@ def test_passes_draw_as_so_many_more_processes(top, size, passes):
 
 
 class Memory:
-    """Takes no batch of more than so many rows."""
+    """Raise an out-of-memory error for a batch with more than a number of rows."""
 
     def __init__(self, training, rows):
         self.rows, self.passes, self._pass = rows, [], training.forward_backward
 
     def __call__(self, share, done, passes):
-        loss = self._pass(share, done, passes)  # which leaves gradients behind
+        loss = self._pass(share, done, passes)  # leaves gradients behind
         self.passes.append(passes.size)
         if len(share.batch.source) > self.rows:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return loss
 
 
-def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
-    """With the same gradient; what was learnt of memory is not tried again, and said once."""
+def test_batch_beyond_memory_is_read_in_passes(top):
+    """The gradient is the same; the number of passes is remembered and reported once."""
     training = ranks.trainer(top / "one")
     [batch] = shares(training, 1)
     training.forward_backward(batch, done=0.5)
@@ -127,7 +127,7 @@ def test_a_batch_that_does_not_fit_is_read_in_more_passes(top):
 
 
 @pytest.mark.parametrize("preset", MEASURES_BATCHES)
-def test_a_model_that_measures_batches_is_refused(top, preset):
+def test_model_with_batch_statistics_is_an_error(top, preset):
     ranks.trainer(top / "one", preset=preset)
     with pytest.raises(ConfigError, match="batch normalisation needs whole batches"):
         ranks.trainer(top / "one", World(0, 2), preset=preset)
@@ -137,7 +137,7 @@ def test_a_model_that_measures_batches_is_refused(top, preset):
 
 @pytest.fixture(scope="module")
 def both(top):
-    """All that two processes have found."""
+    """The results of both processes."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
     running = [
         subprocess.Popen(
@@ -155,7 +155,7 @@ def both(top):
 
 
 def last(top, scenario):
-    """Weights, optimizer and averages of the last checkpoint, and the rest of it."""
+    """Weights, optimizer and averages of the last checkpoint, and its other content."""
     *_, newest = sorted((top / scenario / "checkpoints0").glob("step-*.json"))
     return load_file(newest.with_suffix(".safetensors")), files.read_json(newest)["record"][
         "progress"
@@ -163,7 +163,7 @@ def last(top, scenario):
 
 
 def records(folder):
-    """What a training wrote, with the digests of its tensors and all but the time it took."""
+    """The files of a training with digests of the tensors, without times."""
     found = {path.name: files.read_json(path)["record"] for path in folder.glob("*.json")}
     for record in found.values():
         for clock in ("seconds", "validated_seconds"):
@@ -174,7 +174,7 @@ def records(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ranks.SAME)
 def test_two_processes_train_as_one(top, both, scenario):
-    """The same losses at every step, the same validations, and the same weights at the end."""
+    """All losses, validations and final weights are the same."""
     alone = ranks.trainer(top / f"{scenario}_alone", **ranks.SAME[scenario])
     alone.fit()
     tensors, progress = last(top, f"{scenario}_alone")
@@ -190,8 +190,8 @@ def test_two_processes_train_as_one(top, both, scenario):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", [*ranks.SAME, "whole"])
-def test_both_end_with_the_same_weights(top, both, scenario):
-    """To the bit, though they began with others; and the second writes nothing."""
+def test_both_processes_end_with_equal_weights(top, both, scenario):
+    """They are equal to the bit after different starts; the second process writes nothing."""
     tensors, _ = last(top, scenario)
     second = load_file(top / scenario / "1.safetensors")
 
@@ -204,7 +204,7 @@ def test_both_end_with_the_same_weights(top, both, scenario):
 
 @pytest.mark.slow
 def test_resuming_is_continuing(top, both):
-    """With dropout, from files that only the first process has."""
+    """It includes dropout, and files that only rank 0 has."""
     resumed = both["cut_and_whole"][0]["losses"]
 
     assert 0 < len(resumed) < ranks.STEPS
@@ -214,8 +214,8 @@ def test_resuming_is_continuing(top, both):
 
 
 @pytest.mark.slow
-def test_one_process_continues_what_two_began(top, both):
-    """A checkpoint does not say how many processes made it."""
+def test_one_process_continues_a_training_of_two(top, both):
+    """A checkpoint does not depend on the number of processes."""
     whole = ranks.trainer(top / "transformer_alone_again")
     whole.fit()
     continued = ranks.trainer(top / "cut")
@@ -227,7 +227,7 @@ def test_one_process_continues_what_two_began(top, both):
 
 
 @pytest.mark.slow
-def test_others_wait_for_the_first_while_it_lives(both):
+def test_processes_wait_while_rank_0_works(both):
     for found in both["long"]:
         assert found["seconds"] > ranks.IMPATIENT
         assert found["sum"] == [1]
@@ -235,7 +235,7 @@ def test_others_wait_for_the_first_while_it_lives(both):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "reason"), [("hung", "Timed out"), ("left", "onnection")])
-def test_a_process_that_is_gone_ends_the_others(both, how, reason):
+def test_lost_process_ends_the_others(both, how, reason):
     error = both[how][0]["error"]
 
     assert error.startswith("rank 0 lost another process of the training (")

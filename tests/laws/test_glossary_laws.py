@@ -1,4 +1,4 @@
-"""Laws of glossaries: terms are met in whole words, inflected or not, and nothing else is."""
+"""Laws of glossaries: terms match whole words, inflected or not, and nothing else."""
 
 import unicodedata
 
@@ -27,7 +27,7 @@ ENTRIES = st.dictionaries(TERMS, st.lists(FORMS, max_size=3, unique=True).map(tu
 
 
 def find_by_trying(terms, line, language):
-    """Return the spans of terms, by looking at every term at every word."""
+    """Return the spans of terms, by comparing every term with every word."""
     words, at, spans = stem_words(line, language), 0, []
     while at < len(words):
         fitting = [0]
@@ -48,14 +48,14 @@ def find_by_trying(terms, line, language):
     st.lists(TERMS, max_size=6),
     st.lists(st.sampled_from([*WORDS, "Ausschüsse", "EUs", "-", "Berichte"])).map(" ".join),
 )
-def test_terms_are_found_as_by_trying_all_of_them(terms, line):
+def test_terms_equal_an_exhaustive_search(terms, line):
     found = [(start, end) for start, end, _ in TermFinder(terms, "de").find(line)]
     assert found == find_by_trying(terms, line, "de")
 
 
 @given(ENTRIES)
 @settings(max_examples=50)
-def test_a_glossary_comes_back_as_it_was_written(tmp_path_factory, entries):
+def test_saved_glossary_loads_unchanged(tmp_path_factory, entries):
     path = tmp_path_factory.mktemp("glossary") / "terms.tsv"
     given_one = Glossary(entries, LANGUAGES)
     given_one.save(path)
@@ -64,7 +64,7 @@ def test_a_glossary_comes_back_as_it_was_written(tmp_path_factory, entries):
 
 @given(ENTRIES, st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 @settings(max_examples=50)
-def test_a_line_with_the_first_translation_of_all_its_terms_is_sound(entries, line):
+def test_first_translations_of_all_terms_are_accepted(entries, line):
     kinds = Glossary(entries, LANGUAGES).finders
     literals = find_literals(line, "de", kinds)
     written = " ; ".join(write_literal(one, line, LANGUAGES) for one in literals)
@@ -101,14 +101,14 @@ def test_forms_of_a_word_have_one_stem(language, forms):
         ("a b", "a a b", ["a b"]),
     ],
 )
-def test_a_term_is_met_in_whole_words_and_in_a_case_that_fits(term, line, texts):
+def test_term_matches_whole_words_in_fitting_case(term, line, texts):
     kinds = Glossary({term: ("x",)}, ("ja" if term == "東京" else "de", "en")).finders
     found = find_literals(line, "ja" if term == "東京" else "de", kinds)
     assert [one.text for one in found] == texts
 
 
-def test_a_term_is_met_however_its_letters_are_written():
-    """macOS writes ü as u and a mark, as do texts copied from PDF."""
+def test_composed_and_decomposed_letters_match():
+    """macOS writes ü as u and a combining mark, and so does text copied from PDF."""
     terms = {"prüfen": ("examine",), "Müller": (), "EÜ": ("ET",)}
     kinds = Glossary(terms, LANGUAGES).finders
     line = unicodedata.normalize("NFD", "Wir prüfen Müller und PRÜFEN Müllers EÜ, eü.")
@@ -120,7 +120,7 @@ def test_a_term_is_met_however_its_letters_are_written():
     assert check_literals(line, f"We examine {found[1]}, examine ET", LANGUAGES, kinds) == []
 
 
-def test_any_translation_counts_once():
+def test_each_translation_of_a_term_counts_once():
     kinds = Glossary({"Ausschuss": ("panel", "board"), "Gremium": ("board",)}, LANGUAGES).finders
 
     def check(source, translation):
@@ -134,7 +134,7 @@ def test_any_translation_counts_once():
     assert check("Nichts", "The panel") == []
 
 
-def test_of_several_glossaries_the_first_counts():
+def test_first_of_several_glossaries_has_precedence():
     one, other = Glossary({"a": ("b",)}, LANGUAGES), Glossary({"a": ("c",), "d": ()}, LANGUAGES)
     assert join_glossaries([one, other]).translations == {"a": ("b",), "d": ()}
 
@@ -154,13 +154,13 @@ def test_of_several_glossaries_the_first_counts():
         (["Hof Tribunal"], ["line 1", "'Hof Tribunal'", "by a tab or ' = '"]),
     ],
 )
-def test_a_wrong_entry_is_refused_by_line(lines, says):
+def test_wrong_entry_is_reported_with_its_line(lines, says):
     with pytest.raises(ConfigError) as error:
         Glossary.parse(lines, LANGUAGES, name="terms.tsv")
     assert all(word in str(error.value) for word in ["terms.tsv", *says])
 
 
-def test_a_sign_or_a_tab_separates_term_and_translation():
+def test_equals_sign_or_tab_separates_an_entry():
     lines = ["Hof = High Tribunal", "New York\t", "C =\td"]
     expected = {"Hof": ("High Tribunal",), "New York": (), "C =": ("d",)}
     assert Glossary.parse(lines, LANGUAGES).translations == expected
@@ -168,7 +168,7 @@ def test_a_sign_or_a_tab_separates_term_and_translation():
     assert earlier.translations == {"New York": ()}
 
 
-def test_what_spreadsheets_write_is_read(tmp_path):
+def test_glossary_of_a_spreadsheet_is_read(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_bytes("\ufeffa\tb\t\t\r\n# comment\r\nc \t d\r\n\r\na\tb\r\n".encode())
     assert Glossary.load(path, LANGUAGES).translations == {"a": ("b",), "c": ("d",)}
@@ -178,7 +178,7 @@ def test_what_spreadsheets_write_is_read(tmp_path):
             Glossary.load(wrong, LANGUAGES)
 
 
-def test_what_decides_a_case_a_length_or_a_line_is_seen():
+def test_case_length_and_line_conditions_are_checked():
     kinds = Glossary({"McDonald": ("x",)}, LANGUAGES).finders
     assert [one.text for one in find_literals("MCDONALD mcdonald", "de", kinds)] == ["MCDONALD"]
     assert Glossary.parse(["a" * 200, "e\u0301"], LANGUAGES).translations == {

@@ -1,4 +1,4 @@
-"""What holds for every corpus that the grammar writes."""
+"""Laws of every corpus that the grammar generates."""
 
 import hashlib
 import json
@@ -50,7 +50,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def shown(corpus):
-    """The combinations that each pair shows, by drawing all of them again."""
+    """Return the combinations of each pair, by drawing all of them again."""
     grammar, wanted = load_grammar(), set(chain.from_iterable(corpus.values()))
     found = {}
     for number in range(100_000):
@@ -71,12 +71,12 @@ def key(text):
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
-def test_a_source_has_one_translation():
+def test_source_has_one_translation():
     """German to English is a function, even without case and punctuation."""
     kept = Counter()
 
     def keeps(symbol, one):
-        """Keep two words of each sort, so that sentences meet again often."""
+        """Keep two words of each kind, so that sentences repeat often."""
         sort = (symbol, *sorted(map(str, (one.features | {"lemma": ""}).items())))
         kept[sort] += bool(one.word)
         return kept[sort] <= 2
@@ -91,10 +91,10 @@ def test_a_source_has_one_translation():
 
 
 @given(sentences)
-@example(say(Random(5838)))  # "Who is replying?" has no object before its mark
+@example(say(Random(5838)))  # "Who is replying?" has no object before its question mark
 @settings(max_examples=300, deadline=None)
-def test_a_sentence_is_well_formed(said):
-    """One capital, one mark, single spaces, no comma astray, and nothing of the notation left."""
+def test_sentence_is_well_formed(said):
+    """It has one capital, one final mark, single spaces, no misplaced comma, and no notation."""
     for text in said:
         assert re.fullmatch(r"[A-ZÄÖÜ\d][^.?!]*(?:[.\d][^.?!]+)*[.?]", text)
         assert not re.search(r"\s\s|\s[,.?]|,[,.?]|,$|\.\.|[{}~_|/*+]", text)
@@ -104,14 +104,14 @@ def test_a_sentence_is_well_formed(said):
 
 @given(sentences)
 @settings(max_examples=100, deadline=None)
-def test_a_number_is_the_same_on_both_sides(said):
-    """Digits are copied, though punctuated by the rules of each language."""
+def test_number_is_the_same_on_both_sides(said):
+    """Digits are copied, with the punctuation of each language."""
     source, target = (Counter(re.sub(r"\D", "", text)) for text in said)
 
     assert source == target
 
 
-def test_every_full_date_falls_on_its_day_of_the_week(corpus):
+def test_full_dates_have_the_right_weekday(corpus):
     dated = rf"({'|'.join(WEEKDAYS)}), (\d+) ({'|'.join(MONTHS)}) (\d+)"
     found = [found for pair in corpus["train"] for found in re.findall(dated, pair.target)]
     for weekday, day, month, year in found:
@@ -120,29 +120,29 @@ def test_every_full_date_falls_on_its_day_of_the_week(corpus):
     assert len(found) > 30
 
 
-def test_the_same_config_gives_the_same_bytes_everywhere():
-    """Also on other machines; a change of the grammar changes the digest, and should be meant."""
+def test_same_config_gives_the_same_bytes_everywhere():
+    """Also on other machines; a change of the grammar changes the digest and must be intended."""
     corpus = generate(GrammarConfig(train_pairs=500, validation_pairs=20, test_pairs=20, seed=7))
     digest = hashlib.sha256(json.dumps(corpus, ensure_ascii=False).encode()).hexdigest()
 
     assert digest == "6f48ae1da18ac148b1a4c8cbc0678952c6f7063ce882f1d6ef61c261d8049bf6"
 
 
-def test_no_sentence_stands_twice(corpus):
+def test_no_sentence_occurs_twice(corpus):
     for side in SIDES:
         keys = [key(pair[side]) for pair in chain.from_iterable(corpus.values())]
 
         assert len(keys) == len(set(keys))
 
 
-def test_no_split_shares_a_sentence(corpus):
+def test_no_splits_share_a_sentence(corpus):
     for one, other in combinations(corpus.values(), 2):
         for side in SIDES:
             assert not {key(pair[side]) for pair in one} & {key(pair[side]) for pair in other}
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_every_word_of_an_evaluation_set_is_known(corpus, split):
+def test_evaluation_sets_have_only_known_words(corpus, split):
     for side in SIDES:
         known = set(chain.from_iterable(words(pair[side]) for pair in corpus["train"]))
         needed = set(chain.from_iterable(words(pair[side]) for pair in corpus[split]))
@@ -151,14 +151,14 @@ def test_every_word_of_an_evaluation_set_is_known(corpus, split):
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
-def test_every_sentence_of_an_evaluation_set_has_an_unseen_combination(corpus, shown, split):
+def test_evaluation_sentences_have_an_unseen_combination(corpus, shown, split):
     seen = set(chain.from_iterable(shown[pair] for pair in corpus["train"]))
     for pair in corpus[split]:
         assert {split} == {held_out(item) for item in shown[pair] - seen} - {"train"}
 
 
-def test_the_rule_of_what_is_held_out_is_as_written():
-    """Of the eight first bytes of a digest, big-endian, the remainder by 100."""
+def test_hold_out_rule_is_as_documented():
+    """The rule is the first eight bytes of a digest, big-endian, modulo 100."""
     for head, dependent in product(
         ("Bericht", "Plan", "Rat"), ("neu", "wichtig", "klein", "modern")
     ):
@@ -169,8 +169,8 @@ def test_the_rule_of_what_is_held_out_is_as_written():
         assert expected == held_out(Combination("adjective", head, dependent))
 
 
-def test_each_word_of_a_held_out_combination_is_seen_apart(corpus, shown):
-    """What is new in the test set is the combination, not its parts."""
+def test_words_of_held_out_combinations_are_seen_separately(corpus, shown):
+    """Only the combination is new in the test set, not its words."""
     train = set(chain.from_iterable(shown[pair] for pair in corpus["train"]))
     parts = set(chain.from_iterable((item.head, item.dependent) for item in train))
     new = set(chain.from_iterable(shown[pair] for pair in corpus["test"])) - train
@@ -178,7 +178,7 @@ def test_each_word_of_a_held_out_combination_is_seen_apart(corpus, shown):
     assert {part for item in new for part in item[1:]} <= parts
 
 
-def test_sentences_are_of_moderate_length(corpus):
+def test_sentences_have_moderate_lengths(corpus):
     for side in SIDES:
         lengths = [len(pair[side].split()) for pair in chain.from_iterable(corpus.values())]
 

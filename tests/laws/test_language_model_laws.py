@@ -1,4 +1,4 @@
-"""Laws that every kind of language model obeys."""
+"""Laws of every kind of language model."""
 
 from itertools import product
 
@@ -82,21 +82,21 @@ def test_stepping_equals_teacher_forcing(model):
     assert_close(torch.stack(steps, dim=1), model(tokens))
 
 
-def test_any_cut_of_a_text_gives_the_same(model):
+def test_cuts_of_a_text_do_not_matter(model):
     first, state = model.decode(tokens[:, :2], model.start(len(tokens)))
     second, _ = model.decode(tokens[:, 2:], state)
 
     assert_close(model.log_probs(torch.cat([first, second], dim=1)), model(tokens))
 
 
-def test_the_future_is_invisible(model):
+def test_future_is_invisible(model):
     changed = tokens.clone()
     changed[:, 2] = 3
 
     assert_close(model(changed)[:, :2], model(tokens)[:, :2])
 
 
-def test_the_past_matters(model):
+def test_past_matters(model):
     changed = tokens.clone()
     changed[:, 2] = 8
     alike = torch.allclose(model(changed)[:, 2], model(tokens)[:, 2])
@@ -126,8 +126,8 @@ def test_log_probabilities_are_a_distribution(model):
     assert (p[..., [PAD, BOS]] == 0).all()
 
 
-def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
-    """Chunks of a stream and batches of lines are the program's business."""
+def test_scores_do_not_depend_on_chunks(model, monkeypatch):
+    """Chunks of a stream and batches of lines are internal to the program."""
     rows = [row.tolist()[:length] for row, length in zip(tokens, (5, 2, 4), strict=True)]
     stream = [token for row in rows for token in row]
     whole, each = stream_log_likelihoods(model, stream), line_log_likelihoods(model, rows)
@@ -139,7 +139,7 @@ def test_scores_do_not_depend_on_how_text_is_cut_up(model, monkeypatch):
         np.testing.assert_allclose(one, other)
 
 
-def test_lines_are_scored_alone_unless_the_model_goes_on(model):
+def test_lines_are_scored_alone_unless_stateful(model):
     rows = [row.tolist() for row in tokens]
     together = np.concatenate(line_log_likelihoods(model, rows))
     alone = np.concatenate([stream_log_likelihoods(model, row) for row in rows])
@@ -172,13 +172,13 @@ def learn(folder, lines, model, **training):
 
 @torch.inference_mode()
 def log_odds(model, begin, yes, no):
-    """Return how much likelier one word is than another after a beginning, in nats."""
+    """Return the difference of log-probabilities of two words after a prefix, in nats."""
     numbers = model.units.vocabulary.encode([*begin.split(), yes, no])
     following = model.model(torch.tensor([[BOS, *numbers[:-2]]]))[0, -1]
     return (following[numbers[-2]] - following[numbers[-1]]).item()
 
 
-# --- what combines
+# --- combinations
 
 PEOPLE, CATTLE = ("farmers", "bakers", "teachers"), ("cows", "horses", "goats")
 EATING, GROWING = ("eat", "chew", "consume"), ("grow", "plant", "cut")
@@ -188,14 +188,14 @@ CLAUSES = [
     if subject in PEOPLE or verb in EATING
 ]
 UNHEARD = [clause for clause in CLAUSES if clause[:2] in {("bakers", "chew"), ("goats", "chew")}]
-"""Said by nobody, but their words stand in the same places as words that are alike."""
+"""Unseen sentences, whose words occur in the same positions as similar words."""
 
 NEVER = [(subject, verb) for subject in CATTLE for verb in GROWING]
 """Cattle grow nothing: neither steak nor hay."""
 
 
 def clauses():
-    """Lines in which both kinds of food are as frequent after "eat", "chew" and "consume"."""
+    """Lines in which both kinds of food are equally frequent after "eat", "chew" and "consume"."""
     said = [" ".join(clause) for clause in CLAUSES if clause not in UNHEARD]
     idle = [f"{subject} {verb} nothing" for subject, verb in NEVER]
     return 4 * (said + idle)
@@ -219,20 +219,20 @@ def feed_forward(tmp_path_factory):
     )
 
 
-def test_a_neural_n_gram_ranks_what_nobody_said(feed_forward):
-    """It has seen other people and other cattle, who chew the same."""
+def test_neural_ngram_ranks_unseen_sentences(feed_forward):
+    """It was trained on other people and other cattle, which chew the same food."""
     assert len(UNHEARD) == 2
     assert all(ranks_right(feed_forward, clause) for clause in UNHEARD)
 
 
-def test_a_neural_n_gram_knows_who_grows_nothing(feed_forward):
+def test_neural_ngram_knows_who_grows_nothing(feed_forward):
     for subject, verb in NEVER:
         for food in ("steak", "hay"):
             assert log_odds(feed_forward, f"{subject} {verb}", "nothing", food) > 1
 
 
-def test_bigrams_cannot_tell_who_eats(tmp_path):
-    """What follows "eat" is the same, whoever eats; of two subjects one is always ranked wrong."""
+def test_bigrams_do_not_distinguish_subjects(tmp_path):
+    """The words after "eat" do not depend on its subject; for one subject the ranking is wrong."""
     model = learn(tmp_path, clauses(), {"kind": "ngram", "order": 2})
 
     for verb in EATING:
@@ -240,11 +240,11 @@ def test_bigrams_cannot_tell_who_eats(tmp_path):
         assert len(odds) == 1
 
 
-# --- what stands far back
+# --- long distances
 
 LSTM = {"kind": "rnn", "layers": 1, "embedding_width": 32, "width": 64, "stateful": False}
 WINDOW = {"kind": "feed_forward", "order": 5, "embedding_width": 32, "width": 170}
-"""As many weights as the LSTM has, and four words to look at."""
+"""The number of weights is the LSTM's, and the context is four words."""
 
 PHRASES = ("very much trust or", "so little hope and", "any kind of faith nor", "much of the old")
 
@@ -254,14 +254,14 @@ def draw_phrases(draw, least):
 
 
 def confidence(draw, least):
-    """Return "he does not have ... confidence in himself": what to ask of it, and the line."""
+    """Return a prefix of "he does not have ... confidence in himself", and the line."""
     he, she = draw.permutation([("he", "himself"), ("she", "herself")]).tolist()
     begin = f"{he[0]} does not have {draw_phrases(draw, least)} confidence in"
     return [(begin, he[1], she[1])], f"{begin} {he[1]}"
 
 
 def abdication(draw, least):
-    """Return the news of a monarch and an heir, each a man or a woman: questions, and the line."""
+    """Return prefixes of news about a monarch and an heir, each a man or a woman, and the line."""
     now, _ = draw.permutation([("king", "his", "her"), ("queen", "her", "his")]).tolist()
     heir, not_heir = draw.permutation([("son", "king"), ("daughter", "queen")]).tolist()
     begin = f"the spanish {now[0]} abdicated {draw_phrases(draw, least)} in favour of"
@@ -275,8 +275,8 @@ def share_right(model, questions):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("write", [confidence, abdication])
-def test_a_recurrent_model_keeps_what_a_window_loses(tmp_path, write):
-    """Asked of lines with eight words or more in between; lines of training may have fewer."""
+def test_recurrent_model_remembers_beyond_a_window(tmp_path, write):
+    """Test lines have at least eight words in between; training lines may have fewer."""
     draw = make_generator(1, "train")
     lines = [write(draw, least=0)[1] for _ in range(1500)]
     draw = make_generator(1, "test")

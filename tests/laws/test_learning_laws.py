@@ -1,4 +1,4 @@
-"""Every preset learns what it must, to reverse, and one of each family to copy, too."""
+"""Every preset learns to reverse, and one of each family also learns to copy."""
 
 import pytest
 import torch
@@ -14,23 +14,23 @@ from tests.support.presets import PRESETS, tiny_config
 DIGITS = range(4, 14)
 LENGTH = 4
 LEARNT = 0.002
-"""Loss per digit, over the last batches, below which hardly any is in doubt."""
+"""Maximum loss per digit, over the last batches, of a model that is almost certain."""
 RIGHT = 0.98
-"""Share of new lines without a mistake; some processors leave one line of 50 in doubt."""
+"""Minimum share of correct new lines; on some CPUs, one line of 50 is wrong."""
 
 SHAPES = [name for name in PRESETS if not name.endswith("_lite")]
-"""What is lite about a preset is gone once it is tiny."""
+"""Presets that are equal to another preset when they are tiny."""
 
 
 TASKS = [("copy", name) for name in ("transformer", "convs2s", "rnn_attention")]
 TASKS += [("reverse", name) for name in SHAPES]
-"""To reverse takes all that copying does, so one of each family shows that it copies, too."""
+"""Reversing requires everything that copying does, so only one of each family also copies."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("task", "name"), TASKS)
-def test_a_preset_learns_digits(name, task):
-    """After a minute's worth of digits, a beam of three makes hardly a mistake on new ones."""
+def test_preset_learns_digits(name, task):
+    """After a minute of training, a beam of three makes almost no errors on new lines."""
     wider = {"width": 48, "heads": 4, "head_width": 12, "feed_forward_width": 64, "dropout": 0.0}
     config = tiny_config(name).model_copy(update=wider)
     model = build_model(config, source_size=14, target_size=14)

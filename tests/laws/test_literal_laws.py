@@ -1,4 +1,4 @@
-"""Laws of literals: what was found can be put back to the byte, and what is lost is noticed."""
+"""Laws of literals: found literals can be restored to the byte, and lost ones are reported."""
 
 import unicodedata
 from decimal import Decimal
@@ -40,15 +40,15 @@ WORDS = st.lists(st.sampled_from(["das", "Haus", "und", "mit", "wir,"]), min_siz
 
 
 @given(st.one_of(TEXT, DENSE), st.sampled_from(LANGUAGES))
-def test_literals_lie_apart_and_hold_their_text(line, language):
+def test_literals_do_not_overlap_and_have_their_text(line, language):
     literals = find_literals(line, language)
     assert all(one.text == line[one.start : one.end] != "" for one in literals)
     assert all(a.end <= b.start for a, b in pairwise(literals))
 
 
 @given(st.one_of(TEXT, DENSE), st.sampled_from(LANGUAGES))
-def test_every_digit_of_a_line_is_in_a_literal(line, language):
-    """But for those of a character by its number, such as ``&#39;``."""
+def test_every_digit_is_in_a_literal(line, language):
+    """Digits of a character reference, such as ``&#39;``, are an exception."""
     assume("&" not in line)
     literals = find_literals(line, language)
     for at, sign in enumerate(line):
@@ -66,13 +66,13 @@ ENDS = ("\n", "\r", "\x0b", "\x1c", "\x85", "\u2028", "\u2029", "\t")
         )
     )
 )
-def test_no_literal_holds_the_end_of_a_line(parts):
+def test_no_literal_contains_the_end_of_a_line(parts):
     line = "".join(parts)
     assert not any(end in one.text for one in find_literals(line, "fr") for end in ENDS)
 
 
 @given(st.one_of(TEXT, DENSE), st.sampled_from(LANGUAGES), st.booleans())
-def test_masked_literals_come_back_to_the_byte(line, language, numbers):
+def test_masked_literals_are_restored_to_the_byte(line, language, numbers):
     assume(not {*line} & {*ALL_SYMBOLS})
     masked = mask(line, find_literals(line, language), (language, language), numbers=numbers)
     put_back = (masked.texts[c].source if c in masked.texts else c for c in masked.line)
@@ -80,7 +80,7 @@ def test_masked_literals_come_back_to_the_byte(line, language, numbers):
     assert sorted(c for c in masked.line if c in ALL_SYMBOLS) == sorted(masked.texts)
 
 
-def test_a_line_has_ten_symbols_of_each_class():
+def test_line_has_ten_symbols_of_each_class():
     assert len({*ALL_SYMBOLS}) == 2 * SYMBOLS_PER_CLASS
     line = " und ".join(f"{{x{n}}} mit {n}" for n in range(12))
     masked = mask(line, find_literals(line, "de"), ("de", "en"), numbers=True)
@@ -104,13 +104,13 @@ A, B = SYMBOLS["name"][:2]
         ("a 5", "b", "b"),
     ],
 )
-def test_lost_names_are_put_in_where_they_belong(line, translation, whole):
+def test_lost_names_are_inserted_in_place(line, translation, whole):
     masked = mask(line, find_literals(line, "de"), ("de", "en"), numbers=True)
     assert restore(insert_missing(translation, masked), masked) == whole
 
 
 @given(st.integers(0, 6), st.integers(0, 6))
-def test_a_word_is_put_behind_its_share_of_the_words(count, before):
+def test_word_is_inserted_at_its_relative_position(count, before):
     words = [f"w{at}" for at in range(count)]
     before = min(before, count)
     line = insert_word(" ".join(words) + "?!", before / max(1, count), "x")
@@ -118,7 +118,7 @@ def test_a_word_is_put_behind_its_share_of_the_words(count, before):
 
 
 @given(st.one_of(TEXT, DENSE), st.sampled_from(LANGUAGES))
-def test_a_line_keeps_its_own_literals(line, language):
+def test_line_keeps_its_own_literals(line, language):
     assert check_literals(line, line, (language, language)) == []
 
 
@@ -139,7 +139,7 @@ def test_each_lost_or_repeated_literal_is_reported(before, samples, after):
     st.sampled_from(LANGUAGES[:-1]),
     st.sampled_from(LANGUAGES[:-1]),
 )
-def test_a_number_keeps_its_value_in_every_language(value, source, target):
+def test_number_keeps_its_value_in_every_language(value, source, target):
     text = format_decimal(value, locale=source.replace("-", "_"), numbering_system="latn")
     assume(read_number(text, source) == Decimal(f"{value:f}").normalize())
     written = write_number(text, source, target)
@@ -156,7 +156,7 @@ def test_digits_of_every_script_are_equal(zero, value):
     assert breach.expected == str(value)
 
 
-def test_conventions_are_known_for_every_language_of_cldr():
+def test_conventions_exist_for_every_cldr_language():
     for code in ("de", "en", "fr", "ja", "ar", "hi", "pt-BR", "no", "zh", "xx"):
         assert read_number("1234", code) == Decimal(1234)
     assert Locale.parse("de").number_symbols["latn"]["decimal"] == ","

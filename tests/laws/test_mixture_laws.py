@@ -1,4 +1,4 @@
-"""What is read of several corpora is a function of seed, epoch and place, in the shares wanted."""
+"""The order of several corpora is a function of seed, epoch and position, in given shares."""
 
 from collections import Counter
 from itertools import takewhile
@@ -43,17 +43,17 @@ def mix(sizes, weight, *, temperature=1.0, seed=3, names=NAMES, group_pairs=GROU
 
 
 def read_epoch(mixture, epoch=0):
-    """Return the rows of an epoch, group by group."""
+    """Return the rows of an epoch by group."""
     return [mixture.list_rows(epoch, n) for n in range(mixture.count_groups())]
 
 
 def count(mixture, rows):
-    """Count the rows of each corpus."""
+    """Return the number of rows of each corpus."""
     return {name: sum(row in numbers for row in rows) for name, numbers in mixture.ranges.items()}
 
 
 @given(given=corpora, temperature=st.sampled_from([1.0, 2.0, 5.0]), epoch=st.integers(0, 9))
-def test_shares_are_met_to_the_pair(given, temperature, epoch):
+def test_shares_are_exact_to_the_pair(given, temperature, epoch):
     sizes, weight = zip(*given, strict=True)
     mixture = mix(sizes, weight, temperature=temperature)
     rows = mixture.list_rows(epoch)
@@ -71,7 +71,7 @@ def test_shares_are_met_to_the_pair(given, temperature, epoch):
 
 @given(given=corpora, epochs=st.integers(1, 6), group_pairs=st.sampled_from([GROUP_PAIRS, 70, 300]))
 @settings(max_examples=40)
-def test_every_pair_of_a_corpus_is_read_as_often_as_another(given, epochs, group_pairs):
+def test_pairs_of_a_corpus_are_read_equally_often(given, epochs, group_pairs):
     sizes, weight = zip(*given, strict=True)
     mixture = mix(sizes, weight, group_pairs=group_pairs)
     read = Counter()
@@ -89,7 +89,7 @@ def test_equal_weights_change_nothing(sizes, weight):
     assert mix(sizes, [weight] * len(sizes)).list_rows(3) is None
 
 
-def test_a_name_draws_nothing_and_a_seed_everything():
+def test_names_do_not_affect_draws_but_seeds_do():
     given = ([50, 70], [1.0, 3.0])
     rows = mix(*given).list_rows(2).tolist()
     assert rows == mix(*given, names=("eins", "zwei")).list_rows(2).tolist()
@@ -118,14 +118,14 @@ def test_each_group_has_the_shares_of_its_epoch(given, group_pairs, epoch):
     epoch=st.integers(0, 3),
 )
 @settings(max_examples=30)
-def test_groups_of_equal_weights_hold_each_pair_once(sizes, group_pairs, epoch):
+def test_groups_of_equal_weights_have_each_pair_once(sizes, group_pairs, epoch):
     groups = read_epoch(mix(sizes, [2.0] * len(sizes), group_pairs=group_pairs), epoch)
     if groups[0] is not None:
         assert sorted(np.concatenate(groups).tolist()) == [*range(sum(sizes))]
 
 
-def test_a_long_corpus_is_shuffled_by_pieces_and_within_them():
-    """Anew in each epoch, so that a group has other pairs each time."""
+def test_long_corpus_is_shuffled_by_pieces():
+    """The pieces differ in each epoch, so that groups have other pairs."""
     mixture = mix([1000], [1.0], group_pairs=160)
     first, again = (read_epoch(mixture, epoch)[0].tolist() for epoch in (0, 1))
     assert set(first) != set(again)
@@ -137,14 +137,14 @@ def test_a_long_corpus_is_shuffled_by_pieces_and_within_them():
 
 @pytest.mark.parametrize("batching", [TokenBatching(max_tokens=90), BucketBatching(batch_size=4)])
 @pytest.mark.parametrize("group_pairs", [GROUP_PAIRS, 30])
-def test_batches_hold_each_row_as_often_as_the_mixture(batching, group_pairs):
+def test_batches_repeat_rows_like_the_mixture(batching, group_pairs):
     mixture = mix([20, 30, 40], [1.0, 3.0, 0.5], group_pairs=group_pairs)
     lengths = np.random.default_rng(1).integers(1, 30, (90, 2))
     batches = TrainingBatches(Numbered(lengths), batching, 1, None, mixture)
     read = takewhile(lambda s: s.after.epoch < 2, batches.start_from(Position(epoch=1)))
     found = Counter(pair for share in read for pair in share.pairs)
     last = Counter(np.concatenate(read_epoch(mixture, 1)).tolist()) - found
-    assert last.total() <= 12  # of the last batch, after which another epoch begins
+    assert last.total() <= 12  # of the last batch, before the next epoch
     assert not found - Counter(np.concatenate(read_epoch(mixture, 1)).tolist())
 
 
@@ -168,7 +168,7 @@ class Numbered(SimpleNamespace):
 
 @given(st.integers(0, 50), st.sampled_from([GROUP_PAIRS, 25]))
 @settings(max_examples=50)
-def test_reading_from_any_place_continues_the_mixture(skipped, group_pairs):
+def test_reading_from_any_position_continues_the_mixture(skipped, group_pairs):
     batches = mixed_batches(group_pairs=group_pairs)
     stream, place = batches.start_from(Position()), Position()
     for _ in range(skipped):
@@ -189,7 +189,7 @@ def test_processes_read_the_mixture_together():
 
 
 def draw_merged(dataset):
-    """Return what draws pairs, some of which have another one behind them."""
+    """Return a function that draws pairs, some of which have a second pair."""
     side = Side(Words("whitespace"), Vocabulary([*SPECIALS, *"abcdefgh"[: TARGET_SIZE - 4]]))
     config = AugmentationConfig(merged=0.3, typing_errors=0.3)
     return AugmentedPairs(dataset, (side, side), ("de", "en"), config, seed=2)
@@ -198,8 +198,8 @@ def draw_merged(dataset):
 @pytest.mark.parametrize(
     "name", mark_slow(["transformer", "convs2s", "rnn_plain"], but=["rnn_plain"])
 )
-def test_resuming_with_five_corpora_and_tags_is_continuing(tmp_path, name):
-    """An epoch of all corpora is planned in two groups."""
+def test_resuming_with_five_corpora_is_continuing(tmp_path, name):
+    """An epoch of all corpora has two groups."""
     dataset = write_pairs(tmp_path / "pairs", longest=6)
     weight = [1.0, 3.0, 0.0, 1.0, 9.0]
     mixture = mix([5, 10, 15, 20, 10], weight, group_pairs=30)

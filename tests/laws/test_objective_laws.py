@@ -1,4 +1,4 @@
-"""Whatever is learnt, a training stops, goes on, chooses and fails in the same way."""
+"""Stopping, resuming, choosing the best model and failing, for every objective."""
 
 import signal
 from functools import partial
@@ -53,7 +53,7 @@ LOWER = {
     "stateful": ("training.rows or training.window", "the sizes of model"),
     "recurrent": ("training.rows or text.longest", "text.longest or the sizes"),
 }
-"""What is advised where memory runs out, in an update and in a validation."""
+"""Advice when memory runs out, in an update and in a validation."""
 
 every_learner = pytest.mark.parametrize("name", mark_slow(LEARNERS, but=LOWER))
 every_kind = pytest.mark.parametrize("name", LOWER)
@@ -61,19 +61,19 @@ every_kind = pytest.mark.parametrize("name", LOWER)
 
 @pytest.fixture(autouse=True)
 def _talkative(monkeypatch):
-    """Every update is told."""
+    """Report every update."""
     monkeypatch.setattr(EpochTrainingConfig, "log_every", 1)
 
 
 def learn(name, folder, log=None, *, epochs=2, patience=None):
-    """Train; return the weights of the best model, and what validations saw."""
+    """Train; return the weights of the best model, and the inputs of validations."""
     how = {"epochs": epochs, "patience": patience, "log": log or trainings.Log()}
     learnt, points = LEARNERS[name][1](folder, **how)
     return trainings.weights(learnt.model), points
 
 
 class AsksToStop(trainings.Log):
-    """A display that asks the training to stop after so many updates."""
+    """A display that stops the training after a number of updates."""
 
     def step(self, *, step, **_):
         self.steps = step
@@ -83,8 +83,8 @@ class AsksToStop(trainings.Log):
 
 @every_learner
 @pytest.mark.parametrize("stop", [AsksToStop, trainings.Log])
-def test_stopping_anywhere_and_going_on_is_learning(name, tmp_path, stop):
-    """The same weights and validations, whether asked to stop or cut off; amid an epoch, too."""
+def test_stopping_and_resuming_is_training(name, tmp_path, stop):
+    """Weights and validations are the same after a stop or a kill, also within an epoch."""
     whole = learn(name, tmp_path / "whole", log := AsksToStop())
     for at in range(1, log.steps - 1, 3):
         folder = tmp_path / str(at)
@@ -93,7 +93,7 @@ def test_stopping_anywhere_and_going_on_is_learning(name, tmp_path, stop):
         checkpoint = CheckpointStore(folder / "checkpoints").newest()
         again = learn(name, folder, second := trainings.Log())
 
-        if stop is AsksToStop:  # it validated then, or stopped after the update that followed
+        if stop is AsksToStop:  # it validated then, or stopped after the next update
             assert checkpoint.progress["step"] in (at, at + 1)
         if checkpoint:
             assert second.notes == [f"continuing from step {checkpoint.progress['step']}"]
@@ -101,8 +101,8 @@ def test_stopping_anywhere_and_going_on_is_learning(name, tmp_path, stop):
 
 
 @every_kind
-def test_the_best_is_kept_and_patience_ends_learning(name, tmp_path, monkeypatch):
-    """Of equal ones the first; what is measured drops nothing, and what learns does again."""
+def test_best_model_is_kept_and_patience_ends_training(name, tmp_path, monkeypatch):
+    """Of equal scores the first is best; dropout is off in validation and on again afterwards."""
     losses, measured, modes = iter([3.0, 2.0, 2.5, 2.0, 1.0]), [], []
     kind, _ = LEARNERS[name]
     compute_loss = kind.compute_loss
@@ -127,8 +127,8 @@ def test_the_best_is_kept_and_patience_ends_learning(name, tmp_path, monkeypatch
 
 @every_kind
 @pytest.mark.parametrize("place", ["loss", "validation loss"])
-def test_a_loss_that_is_no_number_ends_learning(name, tmp_path, monkeypatch, place):
-    """What to lower is told, and the checkpoint before stays."""
+def test_nan_loss_ends_training(name, tmp_path, monkeypatch, place):
+    """The message names the settings to lower, and the previous checkpoint stays."""
     kind, _ = LEARNERS[name]
     compute_loss, validations = kind.compute_loss, iter([1.0, np.nan])
 
@@ -148,7 +148,7 @@ def test_a_loss_that_is_no_number_ends_learning(name, tmp_path, monkeypatch, pla
 @every_kind
 @pytest.mark.parametrize("greedy", [lambda *_: torch.empty(2**60), lambda *_: np.empty(2**55)])
 @pytest.mark.parametrize("where", ["compute_loss", "validate"])
-def test_where_memory_ran_out_is_told(name, tmp_path, monkeypatch, greedy, where):
+def test_memory_error_names_its_place(name, tmp_path, monkeypatch, greedy, where):
     monkeypatch.setattr(LEARNERS[name][0], where, greedy)
     update, validation = LOWER[name]
     told = {

@@ -1,4 +1,4 @@
-"""The bytes do not depend on how text is cut, nor on who does which part of the work."""
+"""Results do not depend on the cuts of a text, nor on the worker of each part."""
 
 import os
 import signal
@@ -28,8 +28,8 @@ def folder(tmp_path_factory):
 
 
 @given(texts, st.integers(1, 50), st.integers(1, 9))
-def test_spans_are_the_file(folder, text, lines, block_bytes):
-    """Wherever blocks end, and whether or not the last line does."""
+def test_spans_cover_the_file(folder, text, lines, block_bytes):
+    """This holds for any block size, with and without a final line end."""
     path = folder / "text"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def test_spans_are_the_file(folder, text, lines, block_bytes):
     assert sum(span.size for span in found) == path.stat().st_size
 
 
-def test_shrunken_file_is_noticed(tmp_path):
+def test_shrunken_file_is_reported(tmp_path):
     path = tmp_path / "text"
     path.write_text("a\nb\n")
     [span] = split_file(path, 9)
@@ -63,7 +63,7 @@ def text(tmp_path):
 
 
 def copied(text, workers, *, function=job_functions.copy):
-    """Copy a text, and return who did it."""
+    """Copy a text, and return the worker's process id."""
     out = text.parents[1] / "out"
     out.unlink(missing_ok=True)
     work = [Job((span,)) for span in split_file(text, workers.chunk_lines)]
@@ -90,8 +90,8 @@ def test_results_come_in_order(text, processes, lines):
     assert leftovers(text) == ["out"]
 
 
-def test_folders_are_removed_as_results_are_taken(text):
-    """Else the disk holds everything twice."""
+def test_folders_are_removed_after_their_results_are_read(text):
+    """Otherwise the disk would have all data twice."""
     work = [Job((span,)) for span in split_file(text, 7)]
     out = text.parents[1] / "out"
     with run_in_order(
@@ -115,7 +115,7 @@ def test_much_text_is_shared(text, monkeypatch):
 
 @pytest.mark.slow
 def test_processes_do_not_import_torch(text):
-    """It takes seconds, and spaCy imports it where it can."""
+    """Importing torch takes seconds, and spaCy imports it if it is installed."""
     work = [Job((span,)) for span in split_file(text, 30)]
     out = text.parents[1] / "out"
     with run_in_order(
@@ -126,7 +126,7 @@ def test_processes_do_not_import_torch(text):
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_failure_names_its_place(text, processes):
+def test_failure_names_its_line(text, processes):
     workers = WorkersConfig(processes=processes, chunk_lines=30)
 
     with pytest.raises(ValueError, match="lost for words") as told:
@@ -136,14 +136,14 @@ def test_failure_names_its_place(text, processes):
 
 
 def lingering(text):
-    """Wait for the worker that stays in the middle of its work."""
+    """Wait for the worker that is in the middle of its work."""
     flag = text.with_name("lingering")
     while not (flag.exists() and flag.read_text()):
         time.sleep(0.05)
     return int(flag.read_text())
 
 
-def test_killed_process_is_explained(text):
+def test_killed_process_is_reported(text):
     workers = WorkersConfig(processes=2, chunk_lines=10)
     killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
     killer.start()
@@ -199,8 +199,8 @@ def program(text):
         process.kill()
 
 
-def test_a_worker_whose_parent_is_gone_does_not_begin():
-    """Its parent may have been killed before the worker asks to end with it."""
+def test_worker_without_a_parent_does_not_start():
+    """The parent may have been killed before the worker registers to end with it."""
     program = "from nmt_core.base.jobs import _init_process; _init_process(0); print('works')"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
 
@@ -217,8 +217,8 @@ def test_workers_end_with_their_parent(text, program):
     assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
-def test_interrupt_ends_all_quietly(text, program):
-    """A terminal sends it to the workers, too, which finish their jobs."""
+def test_interrupt_ends_all_without_tracebacks(text, program):
+    """A terminal also sends the signal to the workers, which finish their jobs."""
     worker = psutil.Process(lingering(text))
     os.killpg(program.pid, signal.SIGINT)
     while not text.with_name("interrupted").exists():
@@ -230,8 +230,8 @@ def test_interrupt_ends_all_quietly(text, program):
     assert leftovers(text) == ["out"]
 
 
-def test_loaded_files_are_read_again_when_they_change(tmp_path):
-    """A worker of a cluster outlives the tokenizer it began with."""
+def test_changed_files_are_loaded_again(tmp_path):
+    """A worker of a cluster outlives its first tokenizer."""
     path = tmp_path / "words"
     path.write_text("ja")
     first = load_cached(job_functions.Words, path)
@@ -246,8 +246,8 @@ def test_loaded_files_are_read_again_when_they_change(tmp_path):
     "address",
     ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5", "tcp://me:secret@10.0.0.5:8786"],
 )
-def test_addresses_that_are_no_schedulers_are_refused(address):
-    """Nor those with a password, since settings are committed and pushed."""
+def test_invalid_scheduler_addresses_are_an_error(address):
+    """Addresses with a password are an error, too, because settings are committed and pushed."""
     with pytest.raises(ConfigError, match=r"^workers\.dask: must be like tcp://") as error:
         build(WorkersConfig, {"dask": address}, at="workers")
     assert "secret" not in str(error.value)

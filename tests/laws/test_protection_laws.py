@@ -1,4 +1,4 @@
-"""Laws of protection: literals come through whatever the engine, or the translation says so."""
+"""Laws of protection: literals are preserved for any engine, or the translation reports them."""
 
 from dataclasses import replace
 from html import escape
@@ -45,15 +45,15 @@ LINES = st.lists(st.sampled_from([*WORDS, *LITERALS]), min_size=1, max_size=8).m
 
 
 @given(st.lists(LINES, max_size=4))
-def test_an_engine_that_copies_keeps_all_literals(lines):
+def test_copying_engine_keeps_all_literals(lines):
     for line, [best] in zip(lines, scripted_translator().search(lines), strict=True):
         assert check_literals(line, best.text.replace("<unk>", "€"), LANGUAGES.codes) == []
         assert best.breaches == () or "<unk>" in best.text
 
 
 @given(LINES, st.sampled_from(["", "x", "x x 5 x x", "\ue011\ue000\ue000 y."]))
-def test_whatever_is_lost_or_added_is_reported(line, written):
-    """Names are put in, and nothing is kept silent that is not there."""
+def test_lost_and_added_literals_are_reported(line, written):
+    """Names are inserted, and no missing literal is omitted from the report."""
     own = scripted_translator(
         lambda text: written or "".join(c for c in text if c in " abcdehnstu") or "x"
     )
@@ -68,7 +68,7 @@ def test_whatever_is_lost_or_added_is_reported(line, written):
         st.sampled_from(["12", "1.234,5", "6,5 €", "-", "(3)", "15:30", "😀", "?"]), min_size=1
     )
 )
-def test_a_line_of_figures_and_signs_is_written_and_read_by_no_model(figures):
+def test_line_of_digits_and_signs_skips_the_model(figures):
     own = scripted_translator(lambda _: "model")
     line = " ".join(figures)
     [[best]] = own.search([line])
@@ -88,7 +88,7 @@ SCRIPTED = scripted_translator()
 )
 @example("12€50", ("fr", "en"))
 @example("7$%", ("fr", "en"))
-def test_no_figure_is_lost_however_signs_stand_beside_it(line, codes):
+def test_no_digit_beside_signs_is_lost(line, codes):
     languages = Languages(source=codes[0], target=codes[1])
     own = replace(SCRIPTED, languages=languages).protector
     found = own.write_figures(own.protect(line))
@@ -98,11 +98,11 @@ def test_no_figure_is_lost_however_signs_stand_beside_it(line, codes):
         assert check_literals(line, found.text, codes) == []
 
 
-def test_a_line_of_figures_is_searched_for_where_its_beginning_is_given():
+def test_prefix_sends_a_line_of_digits_to_search():
     assert scripted_translator(lambda _: "model").search(["12"], prefixes=["12"])
 
 
-def test_the_next_sound_hypothesis_wins():
+def test_next_correct_hypothesis_wins():
     own = scripted_translator(lambda text: text.replace("94", "974"), lambda text: f"so {text}")
     found = own.search(["mit 94 Stimmen", "das Haus"])
 
@@ -110,7 +110,7 @@ def test_the_next_sound_hypothesis_wins():
     assert own.engine.asked == [["mit 94 Stimmen", "das Haus"]]
 
 
-def test_a_line_whose_other_hypotheses_were_seen_is_not_searched_again_as_it_is():
+def test_lines_with_seen_hypotheses_are_not_searched_again():
     own = scripted_translator(lambda text: text.replace("94", "974"))
     found = own.search(["mit 94 Stimmen", "das {x} Haus 5", "DA 94"], beam_size=1)
 
@@ -120,7 +120,7 @@ def test_a_line_whose_other_hypotheses_were_seen_is_not_searched_again_as_it_is(
     ]
 
 
-def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_said():
+def test_names_are_symbols_and_surplus_ones_are_reported():
     own = scripted_translator()
     line = " und ".join(f"{{x{number}}}" for number in range(12))
     [[best]] = own.search([line])
@@ -135,7 +135,7 @@ def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_sa
         ("DAS HAUS {name} STEHT", "das Haus \ue010 steht", "DAS HAUS {name} STEHT"),
         ("Das Haus Steht Und Steht", "das Haus steht und steht", "das Haus steht und steht"),
         ("das haus steht.", "Das Haus steht.", "Das Haus steht."),
-        ("Die Apfel", "Die Apfel", "Die Apfel"),  # one word alone may be another
+        ("Die Apfel", "Die Apfel", "Die Apfel"),  # a single word may be an exception
         ("Die Aepfel", "Die Äpfel", "Die Äpfel"),
         ("NATO", "NATO", "NATO"),
         ("DAS Haus", "DAS Haus", "DAS Haus"),
@@ -152,7 +152,7 @@ def test_names_are_symbols_from_the_start_and_more_than_there_are_symbols_are_sa
         ),
     ],
 )
-def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, read, written):
+def test_odd_case_is_normalized_and_capitals_are_restored(line, read, written):
     own = scripted_translator(
         restorer=Restorer({"haus": "Haus"}, {"apfel": "äpfel", "aepfel": "äpfel"})
     )
@@ -160,7 +160,7 @@ def test_odd_case_is_read_in_the_ordinary_one_and_capitals_are_written(line, rea
     assert (own.engine.asked[0], best.text) == ([read], written)
 
 
-def test_a_model_without_symbols_keeps_what_it_copies():
+def test_model_without_symbols_keeps_what_it_copies():
     own = scripted_translator(symbols=())
     assert own.translate(["mit {name} und 5", "das Haus"]) == ["mit {name} und 5", "das Haus"]
     [[best]] = scripted_translator(change("5", "6"), symbols=()).search(["mit 5"])
@@ -170,12 +170,12 @@ def test_a_model_without_symbols_keeps_what_it_copies():
     ]
 
 
-def test_a_time_with_a_letter_that_was_copied_is_written_with_a_colon():
+def test_copied_time_with_a_letter_gets_a_colon():
     french = replace(scripted_translator(), languages=Languages(source="fr", target="en"))
     assert french.translate(["à 9h30, 17 h 45"]) == ["à 9h30, 17 h 45"]
 
 
-def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
+def test_first_hypothesis_with_all_literals_comes_first():
     own = scripted_translator(
         lambda text: text.replace("5", "6"), lambda text: f"a {text}", lambda text: f"b {text}"
     )
@@ -185,7 +185,7 @@ def test_of_several_hypotheses_the_first_that_keeps_all_comes_first():
     assert len(own.engine.asked) == 1
 
 
-def test_a_translator_of_unknown_languages_touches_nothing():
+def test_unknown_languages_turn_protection_off():
     own = scripted_translator()
     own = Translator(engine=own.engine, source=own.source, target=own.target)
     [[best]] = own.search(["DAS HAUS STEHT {name} 1.234,5"])
@@ -198,7 +198,7 @@ RESTORER = Restorer({"haus": "Haus"}, {})
 
 
 def lose(characters):
-    """Return what translates by copying, but for some characters."""
+    """Return a translator that copies, except some characters."""
     return lambda text: text.translate(str.maketrans(dict.fromkeys(characters, "")))
 
 
@@ -277,8 +277,8 @@ NUMBERS = [str(number) for number in range(100, 115)]
         ),
     ],
 )
-def test_literals_and_terms_come_through(line, scripts, options, text, problems):
-    """Whatever each hypothesis of the engine does to the line."""
+def test_literals_and_terms_are_preserved(line, scripts, options, text, problems):
+    """This holds for any changes of the line by each hypothesis."""
     given = {name: options[name] for name in ("glossary", "restorer") if name in options}
     own = scripted_translator(*scripts, **given)
     own = replace(own, load_aligner=lambda: options.get("aligner"))
@@ -300,8 +300,8 @@ def test_literals_and_terms_come_through(line, scripts, options, text, problems)
         ("die Eule steht mit 12", ("Eule", "mit")),
     ],
 )
-def test_words_that_training_never_had_are_told_however_often_a_line_is_searched(line, unknown):
-    """But for those of terms and literals."""
+def test_unknown_words_are_reported_for_every_search(line, unknown):
+    """Unknown words in terms and literals are not reported."""
     words = ["die", "steht", "maus", "haus"]
     restorer = Restorer({"maus": "Maus"}, {}, words)
     for script in (str, lambda text: text.replace("12", "7")):
@@ -312,8 +312,8 @@ def test_words_that_training_never_had_are_told_however_often_a_line_is_searched
 
 
 @given(LINES)
-def test_source_tokens_are_those_that_attention_belongs_to(line):
-    """In whatever form the line was read whose translation is given."""
+def test_source_tokens_match_the_attention(line):
+    """They are those of the version of the line whose translation is returned."""
 
     def lose_digits(text):
         return "".join(sign for sign in text if not sign.isdigit())
@@ -331,7 +331,7 @@ def test_source_tokens_are_those_that_attention_belongs_to(line):
         assert [*plain.source_tokens] == own.source.tokens(line)
 
 
-def test_source_tokens_are_those_of_the_search_whose_translation_is_given():
+def test_source_tokens_are_those_of_the_returned_translation():
     own = scripted_translator(lambda text: text.replace("12", "7"))
     [[best]] = own.search(["mit 12 an"])
     assert own.engine.asked[0] == ["mit 12 an"]
@@ -339,7 +339,7 @@ def test_source_tokens_are_those_of_the_search_whose_translation_is_given():
     assert best.source_tokens == ("m", "i", "t", "▁", "12", "▁", "a", "n")
 
 
-def test_of_two_glossaries_the_one_that_was_added_last_counts():
+def test_last_added_glossary_has_precedence():
     own = scripted_translator(glossary=GLOSSARY)
     more = own.add_glossary(Glossary({"Haus": ("hut",)}, LANGUAGES.codes))
     assert more.translate(["das Haus Tee"]) == ["das hut Tee"]
@@ -359,8 +359,8 @@ CHARACTERS = {
 
 
 @given(st.lists(st.sampled_from([*WORDS, *CHARACTERS, "{x}", "5", "39"]), min_size=1, max_size=5))
-def test_a_character_is_read_alike_whether_it_stands_there_or_its_name(written):
-    """In the translation, too, those have names that stand for something else in HTML."""
+def test_character_and_its_reference_are_read_alike(written):
+    """In the translation, too, characters with a meaning in HTML are written as references."""
     meant = " ".join(CHARACTERS.get(word, word) for word in written)
     own, other = scripted_translator(), scripted_translator()
     [[named]], [[plain]] = own.search([" ".join(written)]), other.search([meant])
@@ -371,13 +371,13 @@ def test_a_character_is_read_alike_whether_it_stands_there_or_its_name(written):
     assert named._replace(text=plain.text) == plain
 
 
-def test_a_tokenized_line_is_read_with_its_characters_too():
+def test_tokenized_line_also_has_its_characters():
     own = scripted_translator()
     line = own.source.tokenize("d&#39;Haus")
     assert own.search([line]) == own.search(["d'Haus"])
 
 
-def test_names_are_read_as_they_are_by_a_model_that_has_read_them():
+def test_model_trained_on_references_reads_them_unchanged():
     for known, read in (("quot", "das &quot;Haus&quot;"), ("haus", 'das "Haus"')):
         restorer = Restorer({}, {}, [known])
         own = scripted_translator(restorer=restorer)
@@ -396,16 +396,14 @@ def test_names_are_read_as_they_are_by_a_model_that_has_read_them():
         ("„das“ „Haus“", '"das" "Haus"', '"das" "Haus"'),
     ],
 )
-def test_quotation_marks_are_read_as_known_ones_and_put_around_what_they_were_around(
-    line, read, written
-):
+def test_unknown_quotation_marks_are_replaced_and_restored(line, read, written):
     own = scripted_translator()
     [[best]] = own.search([line])
     assert own.engine.asked[0] == [read]
     assert (best.text, best.breaches) == (written, ())
 
 
-def test_a_translation_that_begins_as_asked_has_no_marks_around_it():
+def test_translation_with_a_prefix_gets_no_quotation_marks():
     own = scripted_translator()
     [[best]] = own.search(["„das Haus“"], prefixes=["das"])
     assert own.engine.asked == [['"das Haus"']]

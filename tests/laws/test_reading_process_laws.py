@@ -1,4 +1,4 @@
-"""What another process reads and draws is what this one would have."""
+"""A separate process reads and draws the same pairs as this one."""
 
 import multiprocessing
 import os
@@ -72,7 +72,7 @@ DRAWS = {
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_what_draws_pairs_draws_the_same_elsewhere(name, tmp_path):
+def test_process_draws_the_same_pairs(name, tmp_path):
     draw = DRAWS[name](tmp_path / "train")
     elsewhere = ForkingPickler.loads(ForkingPickler.dumps(draw))
 
@@ -83,7 +83,7 @@ def test_what_draws_pairs_draws_the_same_elsewhere(name, tmp_path):
 
 
 @pytest.mark.slow
-def test_shares_are_the_same_from_any_place(tmp_path):
+def test_shares_are_the_same_from_any_position(tmp_path):
     draw = DRAWS["subwords"](tmp_path / "train")
     dataset = ShardDataset(tmp_path / "train")
     batches = TrainingBatches(dataset, TokenBatching(max_tokens=64, pool_batches=3), 1, draw)
@@ -99,13 +99,13 @@ def test_shares_are_the_same_from_any_place(tmp_path):
 
 
 def count_slowly():
-    """Shares with numbers, and the process that counts."""
+    """Shares with numbers, and the process that counts them."""
     for number in count():
         yield Share(TensorBatch(), number, os.getpid(), Position())
 
 
 @pytest.mark.slow
-def test_the_process_hears_no_signal_and_ends_with_who_reads():
+def test_process_ignores_signals_and_ends_with_its_reader():
     numbers = read_in_process(count_slowly)
     process = next(numbers).target_tokens
     for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -119,7 +119,7 @@ def test_the_process_hears_no_signal_and_ends_with_who_reads():
 
 
 @pytest.mark.slow
-def test_a_process_that_is_killed_is_told():
+def test_killed_process_is_reported():
     numbers = read_in_process(count_slowly)
     process = next(numbers).target_tokens
     os.kill(process, signal.SIGKILL)
@@ -130,14 +130,14 @@ def test_a_process_that_is_killed_is_told():
 
 
 def fill_pipes():
-    """Shares that are too large to lie ready in a pipe, and the process that makes them."""
+    """Shares that are too large for a pipe's buffer, and the process that makes them."""
     batch = collate([([4] * 1000, [5] * 1000)] * 50)
     while True:
         yield Share(batch, 0, os.getpid(), Position())
 
 
 @pytest.mark.slow
-def test_the_process_ends_with_a_training_that_is_killed():
+def test_process_ends_with_a_killed_training():
     program = (
         "import os, signal; from itertools import islice; "
         "from nmt_core.data.reading_process import read_in_process; "
@@ -146,7 +146,7 @@ def test_the_process_ends_with_a_training_that_is_killed():
         "print([share.target_tokens for share in islice(shares, 9)][-1], flush=True); "
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
-    ended = subprocess.run(  # which waits for whoever else holds its output
+    ended = subprocess.run(  # which waits for any other process that has its output open
         [sys.executable, "-c", program],
         cwd=PROJECT,
         stdout=subprocess.PIPE,

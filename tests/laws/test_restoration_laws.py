@@ -1,4 +1,4 @@
-"""Odd case is what its definition says, and accents come back only where the line lacks them."""
+"""Odd case follows its definition, and accents return only in lines without accents."""
 
 import unicodedata
 
@@ -17,7 +17,7 @@ LINES = st.lists(st.sampled_from(WORDS), max_size=24).map(" ".join)
 
 
 def define_odd_case(line):
-    """As the docstring has it: letters of words, one of ten of which may be otherwise."""
+    """The definition in the docstring: letters of words, with at most one exception in ten."""
     words = ["".join(regex.findall(r"[\p{L}\p{M}]", word)) for word in line.split()]
     words = [word for word in words if word]
     if len(words) < 3:
@@ -32,7 +32,7 @@ def define_odd_case(line):
 
 
 @given(LINES)
-def test_case_is_odd_where_its_definition_says_so(line):
+def test_odd_case_follows_its_definition(line):
     for one in (line, line.upper(), line.lower(), line.title()):
         assert find_odd_case(one) == define_odd_case(one)
 
@@ -46,11 +46,11 @@ ACCENTS = {"fur": "für", "fuer": "für", "schon": "schön"}
         ("Schon fur dich", "Schön für dich"),
         ("SCHON, FUR UNS", "SCHÖN, FÜR UNS"),
         ("nicht fuer dich", "nicht für dich"),
-        ("schon da, schon weg", "schon da, schon weg"),  # one word may be another
+        ("schon da, schon weg", "schon da, schon weg"),  # one word may be an exception
         ("schon fur die Tür", "schon fur die Tür"),  # the keyboard has these letters
     ],
 )
-def test_accents_return_to_lines_without_any(line, read):
+def test_accents_return_to_lines_without_accents(line, read):
     restored = Restorer({}, ACCENTS).restore(line)
     assert restored.line == read
     assert {*restored.restored_words} == {*read.replace(",", "").split()} - {
@@ -63,13 +63,13 @@ def test_accents_return_to_lines_without_any(line, read):
     [
         ("WO IST DAS HAUS?", "Wo ist das Haus?"),
         ("wo ist die hauptstraße.", "Wo ist die Hauptstraße."),
-        ("am alten wochenmarkt da", "am alten Wochenmarkt da"),  # an end of five letters
-        ("im alten rathaus da", "im alten rathaus da"),  # and of four
+        ("am alten wochenmarkt da", "am alten Wochenmarkt da"),  # a suffix of five letters
+        ("im alten rathaus da", "im alten rathaus da"),  # a suffix of four letters
         ("2 haus sind da.", "2 Haus sind da."),
         ("Vielen Dank, Herr Haus.", "Vielen Dank, Herr Haus."),
     ],
 )
-def test_odd_case_becomes_the_ordinary_one(line, read):
+def test_odd_case_becomes_ordinary(line, read):
     restorer = Restorer({"haus": "Haus", "straße": "Straße", "markt": "Markt"}, {})
     restored = restorer.restore(line, case=find_odd_case(line) is not None)
     assert restored.line == read
@@ -80,25 +80,25 @@ def test_odd_case_becomes_the_ordinary_one(line, read):
     [
         ("fur coeur", "für cœur"),
         ("fuer", "für"),
-        ("Strasse", "Strasse"),  # as Swiss text has it
+        ("Strasse", "Strasse"),  # Swiss spelling
         ("GRUESSE", "GRÜSSE"),
         ("gruesse", "grüße"),
         ("Coeur", "Cœur"),
         ("manoeuvre", "manœuvre"),
         ("aarhus", "århus"),
         ("Koebenhavn", "København"),
-        ("mueller", "mueller"),  # a word of its own
+        ("mueller", "mueller"),  # a different word
         ("neue", "neue"),
     ],
 )
-def test_keyboards_without_accents_are_read(typed, meant):
+def test_text_of_keyboards_without_accents_is_restored(typed, meant):
     text = "für straße grüße cœur manœuvre århus københavn müller neü"
     restorer = Restorer.learn([text, text, "mueller mueller neue neue"])
     assert restorer.restore_accents(typed) == meant
 
 
 @given(st.lists(st.text("aäoöuüßåæøœée", min_size=1, max_size=4), max_size=12))
-def test_words_of_the_text_never_change(words):
+def test_words_of_the_training_text_never_change(words):
     accents = Restorer.learn([" ".join(words * 2)]).accents
     assert accents.keys().isdisjoint(words)
     assert {*accents.values()} <= {*words}
@@ -117,7 +117,7 @@ def test_unknown_words_are_in_neither_training_nor_keep(words, kept):
 
 
 @given(st.text("fuür dich\u00ad\u0308\u200b", max_size=20))
-def test_a_line_is_restored_alike_however_it_is_written(line):
+def test_all_spellings_of_a_line_are_restored_alike(line):
     restorer = Restorer({}, ACCENTS, ["für", "dich", "ich"])
     restored = restorer.restore(line)
     decomposed = unicodedata.normalize("NFD", line)
@@ -131,7 +131,7 @@ def test_case_is_learnt_within_sentences():
 
 
 @given(st.dictionaries(st.text("abé", min_size=3, max_size=6), st.integers(1, 40), max_size=60))
-def test_learnt_words_are_read_again(tmp_path_factory, counts):
+def test_saved_words_load_unchanged(tmp_path_factory, counts):
     line = " ".join(word for word, count in counts.items() for _ in range(count))
     learnt = Restorer.learn([line])
     folder = tmp_path_factory.mktemp("tokenizer")
@@ -150,7 +150,7 @@ def test_exports_of_earlier_versions_load(tmp_path, words):
 
 
 @pytest.mark.parametrize("saved", [[], {}, {"case": [], "accents": {}}, {"case": {"a": 1}}])
-def test_damaged_file_is_reported_in_a_sentence(tmp_path, saved):
+def test_damaged_file_is_reported_in_one_sentence(tmp_path, saved):
     write_json(tmp_path / FILE, saved)
     with pytest.raises(BundleError, match=r"restoration\.json cannot be read"):
         Restorer.load(tmp_path)

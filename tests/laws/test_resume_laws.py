@@ -1,4 +1,4 @@
-"""A training stopped anywhere and continued ends in the bytes of one that never stopped."""
+"""An interrupted and resumed training ends in the bytes of an uninterrupted one."""
 
 import itertools
 
@@ -18,7 +18,7 @@ FAMILIES = ("transformer", "convs2s", "rnn_plain")
 
 @pytest.mark.parametrize("name", mark_slow(PRESETS, but=["transformer"]))
 def test_resuming_is_continuing(dataset, tmp_path, name):
-    """Cut off at every step, even between checkpoints: same weights, history and points."""
+    """Interrupted at any step, also between checkpoints: weights, history, points are equal."""
     whole = trainer(dataset, tmp_path / "whole", log := Log(), name=name)
     whole.fit()
 
@@ -39,7 +39,7 @@ DRAWING = {
     "sampled_softmax": 4,
     "label_smoothing": 0.0,
 }
-"""Own words read, and words that the loss is estimated from: functions of seed and step."""
+"""Scheduled sampling and sampled softmax draw by seed and step."""
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_resuming_with_other_settings_is_continuing(dataset, tmp_path, name, set
 
 @pytest.mark.parametrize("accumulate", mark_slow([1, 3], but=[3]))
 @pytest.mark.parametrize("kind", mark_slow(KINDS, but=["bpe_dropout"]))
-def test_resuming_with_drawn_subwords_is_continuing(tmp_path, kind, accumulate):
-    """In the first epoch and in later ones, in one pass and in several."""
+def test_resuming_with_sampled_subwords_is_continuing(tmp_path, kind, accumulate):
+    """It covers the first and later epochs, in one pass and in several."""
     pairs = write_lines(tmp_path / "pairs", kind, LINES[:12])
     settings = {"accumulate": accumulate, "words": PIECES, "sample": drawn(pairs, kind)}
     whole = trainer(pairs, tmp_path / "whole", log := Log(), **settings)
@@ -85,8 +85,8 @@ def test_resuming_with_drawn_subwords_is_continuing(tmp_path, kind, accumulate):
     assert weights(whole.model) != weights(without.model)
 
 
-def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_path):
-    """Rounded weights that were made without gradients are not used again with them."""
+def test_all_weights_learn_in_bfloat16_with_scheduled_sampling(dataset, tmp_path):
+    """Rounded weights that were made without gradients are not reused with gradients."""
     drawing = {"scheduled_sampling": ScheduledSampling(shape="exponential", final=0.9)}
     training = trainer(dataset, tmp_path, Log(), ema_decay=0.0, **drawing)
     training.objective.compute = Compute(torch.device("cpu"), torch.bfloat16)
@@ -96,7 +96,7 @@ def test_every_weight_learns_in_bfloat16_though_words_are_drawn(dataset, tmp_pat
     assert all(before[name] != value for name, value in weights(training.model).items())
 
 
-def test_a_finished_training_is_not_trained_again(dataset, tmp_path):
+def test_finished_training_is_not_repeated(dataset, tmp_path):
     trainer(dataset, tmp_path, Log()).fit()
     again = trainer(dataset, tmp_path, log := Log())
     again.fit()
@@ -109,8 +109,8 @@ def test_a_finished_training_is_not_trained_again(dataset, tmp_path):
     ("steps", "scores", "best"),
     [(12, {10: 0.5, 12: 0.7}, 5), (8, {8: 3.0}, 8), (8, {8: 0.5}, 5)],
 )
-def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores, best):
-    """Cut off between a best model and its checkpoint; then scores differ, or time is short."""
+def test_lost_futures_best_model_is_ignored(dataset, tmp_path, steps, scores, best):
+    """Interrupted between best model and checkpoint; then scores differ, or time is short."""
     seen = {}
 
     def scored(training, values):
@@ -140,8 +140,8 @@ def test_a_best_of_a_lost_future_is_never_taken(dataset, tmp_path, steps, scores
 
 
 @pytest.mark.parametrize(("higher_is_better", "best"), [(True, 10), (False, 5)])
-def test_the_best_score_is_the_highest_or_the_lowest(dataset, tmp_path, higher_is_better, best):
-    """As the metric says; the loss falls all the time."""
+def test_best_score_is_the_highest_or_lowest(dataset, tmp_path, higher_is_better, best):
+    """The metric determines the direction; the loss always falls."""
     training = trainer(dataset, tmp_path, log := Log(), budget=Budget(steps=15))
     training.objective.metric, training.objective.higher_is_better = "ter", higher_is_better
     scores = iter([30.0, 50.0, 40.0])
@@ -162,8 +162,8 @@ def test_epochs_end_training(dataset, tmp_path):
     assert progress.target_tokens == 2 * tokens
 
 
-def test_a_budget_of_tokens_is_resumed_to_the_bit(dataset, tmp_path):
-    """The learning rate follows the tokens, which the checkpoint knows."""
+def test_budget_of_tokens_resumes_to_the_bit(dataset, tmp_path):
+    """The learning rate follows the tokens, which the checkpoint stores."""
     budget = Budget(tokens=600)
     whole = trainer(dataset, tmp_path / "whole", log := Log(), budget=budget)
     progress = whole.fit()
@@ -177,8 +177,8 @@ def test_a_budget_of_tokens_is_resumed_to_the_bit(dataset, tmp_path):
     assert before_last["train/target_tokens"] < 600 <= progress.target_tokens
 
 
-def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, monkeypatch):
-    """Every look at the clock takes a second: so does an update, and a validation is free."""
+def test_budget_of_seconds_continues_its_clock(dataset, tmp_path, monkeypatch):
+    """Each reading of the clock takes a second: so does an update, and a validation takes none."""
     ticks = itertools.count()
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
     budget = Budget(seconds=8)
@@ -194,8 +194,8 @@ def test_a_budget_of_seconds_goes_on_where_its_clock_stopped(dataset, tmp_path, 
 
 
 @pytest.mark.parametrize("cut_at", [None, 17, 60])
-def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monkeypatch, cut_at):
-    """At the same seconds, wherever it was cut off; an update takes two of them here."""
+def test_budget_of_seconds_has_a_dozen_validations(dataset, tmp_path, monkeypatch, cut_at):
+    """They are at the same seconds after any interruption; an update takes two seconds here."""
     ticks = itertools.count(step=2)
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
     settings = {"budget": Budget(seconds=120), "validate_every": 10**6, "log_every": 1}
@@ -209,7 +209,7 @@ def test_a_budget_of_seconds_is_validated_a_dozen_times(dataset, tmp_path, monke
     assert all(point["loss"] > 0 for point in progress.curve)
 
 
-def test_damage_is_told_and_the_checkpoint_before_continues(dataset, tmp_path):
+def test_damage_is_reported_and_the_previous_checkpoint_used(dataset, tmp_path):
     whole = trainer(dataset, tmp_path / "whole", Log())
     whole.fit()
     with pytest.raises(PowerCut):

@@ -33,7 +33,7 @@ def teacher_forced(model, row, tokens):
     return logits.log_softmax(-1).gather(2, target[:, 1:, None])[0, :, 0]
 
 
-def test_what_leaves_no_choice_is_greedy(model):
+def test_sampling_without_a_choice_is_greedy(model):
     simple = greedy_search(
         model, source, padding, compute_length_limits(padding, SHORT), prefix=prefix
     )
@@ -43,8 +43,8 @@ def test_what_leaves_no_choice_is_greedy(model):
         assert [[tuple(tokens)] * 2 for tokens in simple] == found
 
 
-def test_every_score_is_the_models_own(model):
-    """However hot, cold or truncated the drawing was, and whatever it began with."""
+def test_scores_are_the_models_own(model):
+    """This holds for any temperature, truncation and prefix."""
     penalty = 0.6
     search = SearchConfig(max_length_factor=0, max_length_offset=6, length_penalty=penalty)
     sampling = SamplingConfig(samples=3, temperature=2.0, top_k=4, top_p=0.9)
@@ -58,7 +58,7 @@ def test_every_score_is_the_models_own(model):
 
 
 def test_neighbours_padding_and_other_samples_do_not_matter(model):
-    """What a sentence draws depends on the seed, its own words and the number of the sample."""
+    """The draws of a sentence depend on the seed, its own words and the number of the sample."""
     together = drawn(model, samples=3)
     wider = F.pad(source.flip(0), (0, 2), value=PAD)
 
@@ -67,13 +67,13 @@ def test_neighbours_padding_and_other_samples_do_not_matter(model):
     assert together[1:2] == drawn(model, source[1:2, :3], samples=3)
 
 
-def test_another_seed_draws_others(model):
+def test_another_seed_draws_other_samples(model):
     draws = [drawn(model, samples=4, seed=seed) for seed in (1, 2, 1)]
 
     assert draws[0] == draws[2] != draws[1]
 
 
-def test_samples_begin_as_they_must(model):
+def test_samples_start_with_their_prefix(model):
     for line, begun in zip(
         drawn(model, samples=4, prefix=prefix), [(), (4,), (UNK, 5)], strict=True
     ):
@@ -81,7 +81,7 @@ def test_samples_begin_as_they_must(model):
 
 
 def distribution(model, longest, sampling):
-    """The probability of every translation of the first sentence, by enumeration."""
+    """Return the probability of every translation of the first sentence, by enumeration."""
     probability = {}
     for length in range(longest):
         for tokens in product(range(UNK + 1, 7), repeat=length):
@@ -92,7 +92,7 @@ def distribution(model, longest, sampling):
             weights = shape_distribution(log_probs, sampling)
             weights = weights / weights.sum(dim=1, keepdim=True)
             if length == longest - 1:
-                weights[-1] = 1.0  # it must end
+                weights[-1] = 1.0  # the end is forced
             terms = weights.gather(1, torch.tensor([*tokens, EOS])[:, None])
             probability[tokens] = terms.prod().item()
     return probability
@@ -103,8 +103,8 @@ def distribution(model, longest, sampling):
     [{}, {"temperature": 0.5}, {"temperature": 2.0}, {"top_k": 2}, {"top_p": 0.7}],
     ids=str,
 )
-def test_translations_are_as_frequent_as_they_are_likely(options):
-    """Chi-square over all translations, the unlikely ones taken together."""
+def test_translations_are_as_frequent_as_probable(options):
+    """It is a chi-square test over all translations; improbable ones are combined."""
     samples, longest = 4000, 4
     model = Toy(3, spread=4.0)
     search = SearchConfig(max_length_factor=0, max_length_offset=longest)
@@ -130,8 +130,8 @@ logits = st.lists(st.floats(-8, 8), min_size=3, max_size=9)
 
 @settings(max_examples=100)
 @given(logits, st.floats(0.2, 3.0), st.integers(1, 9) | st.none(), st.floats(0.01, 1.0))
-def test_truncation_keeps_the_fewest_that_suffice(logits, temperature, top_k, top_p):
-    """What is kept outweighs what is not, reaches p, and would not without its least likely."""
+def test_truncation_keeps_the_fewest_sufficient_tokens(logits, temperature, top_k, top_p):
+    """Kept tokens are more probable than others, reach p together, and not without the last one."""
     log_probs = torch.tensor([logits], dtype=torch.float64).log_softmax(-1)
     sampling = SamplingConfig(temperature=temperature, top_k=top_k, top_p=top_p)
     kept = shape_distribution(log_probs, sampling)[0]
@@ -147,9 +147,9 @@ def test_truncation_keeps_the_fewest_that_suffice(logits, temperature, top_k, to
 
 
 @given(logits, st.integers(0, 2**32 - 1))
-def test_noise_falls_where_the_cumulative_weight_first_exceeds_it(logits, bits):
+def test_noise_selects_by_the_cumulative_weight(logits, bits):
     weights = torch.tensor(logits, dtype=torch.float64).clamp(min=0)
-    weights[0] += 1e-3  # one at least is possible
+    weights[0] += 1e-3  # at least one is possible
     place = bits / 2**32 * weights.cumsum(0)[-1].item()
     expected = next(n for n, total in enumerate(weights.cumsum(0).tolist()) if total > place)
 
@@ -160,7 +160,7 @@ def test_noise_falls_where_the_cumulative_weight_first_exceeds_it(logits, bits):
     assert weights[expected] > 0
 
 
-def test_the_unknown_word_is_drawn_only_where_allowed():
+def test_unknown_word_is_sampled_only_if_allowed():
     write = SHORT.model_copy(update={"unknown": "write"})
 
     assert not any(UNK in tokens for line in drawn(Toy(), samples=50) for tokens in line)

@@ -1,4 +1,4 @@
-"""Laws that every preset of every architecture obeys."""
+"""Laws of every preset of every architecture."""
 
 from functools import partial
 
@@ -37,7 +37,7 @@ def stepwise(model, memory, tokens, beam_size=1):
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
-def test_a_model_without_memory_has_the_shapes_of_one_with(name):
+def test_model_without_memory_has_the_same_shapes(name):
     stored = {key: tensor.shape for key, tensor in untied_state_dict(tiny_model(name)).items()}
     build = partial(
         build_model, tiny_config(name), source_size=SOURCE_SIZE, target_size=TARGET_SIZE
@@ -51,7 +51,7 @@ def test_a_model_without_memory_has_the_shapes_of_one_with(name):
 
 
 def test_stepping_equals_teacher_forcing(model):
-    """One token at a time gives the logits of the whole sequence at once."""
+    """Reading one token at a time gives the logits of the whole sequence."""
     found, _ = stepwise(model, model.encode(source, padding), target)
 
     assert_close(found, model(source, padding, target))
@@ -80,8 +80,8 @@ def test_padding_is_invisible_to_gradients(model):
         assert_close(one, other)
 
 
-def test_the_future_is_invisible(model):
-    """A token changes no logits before its own position, and does change those at it."""
+def test_future_is_invisible(model):
+    """A token changes no logits before its own position, and changes those at it."""
     changed = target.clone()
     changed[:, 2] = 3
     before, after = model(source, padding, target), model(source, padding, changed)
@@ -91,7 +91,7 @@ def test_the_future_is_invisible(model):
 
 
 def test_rows_are_independent(model):
-    """A sentence scores alike alone and beside others."""
+    """A sentence has the same scores alone and in a batch."""
     together = model(source, padding, target)
     for row in range(len(source)):
         alone = model(source[row : row + 1], padding[row : row + 1], target[row : row + 1])
@@ -110,7 +110,7 @@ def test_every_source_token_matters(model):
 
 
 def test_selecting_commutes_with_stepping(model):
-    """Choosing rows then stepping equals stepping then choosing rows."""
+    """Selecting rows and stepping commute."""
     rows = torch.tensor([2, 0, 0])
     memory = model.encode(source, padding)
     _, state = model.decode(target[:, :1], memory, model.start(memory))
@@ -121,8 +121,8 @@ def test_selecting_commutes_with_stepping(model):
 
 
 @torch.inference_mode()
-def test_next_tokens_of_one_state_do_not_meet(model):
-    """A state can be read on twice; neither reading sees the other."""
+def test_readings_of_one_state_are_independent(model):
+    """A state can be read twice; the readings do not affect each other."""
     memory = model.encode(source, padding)
     _, state = stepwise(model, memory, target[:, :2])
     _, first = model.decode(target[:, 2:3], memory, state)
@@ -133,8 +133,8 @@ def test_next_tokens_of_one_state_do_not_meet(model):
 
 
 @pytest.mark.parametrize("learning", [True, False])
-def test_following_is_reading_what_a_parent_wrote(model, learning):
-    """Hypotheses multiply, follow each other, and sentences leave; each keeps its own past."""
+def test_following_continues_the_parents_cache(model, learning):
+    """Hypotheses branch and are reordered, sentences end; each hypothesis keeps its own past."""
     draw = torch.Generator().manual_seed(3)
     leaving = {3: torch.tensor([2, 0]), 9: torch.tensor([1])}
     rows, written = torch.arange(3), torch.full((3, 1, 1), BOS)
@@ -159,7 +159,7 @@ def test_following_is_reading_what_a_parent_wrote(model, learning):
 
 
 def test_hypotheses_share_their_sentence(model):
-    """Three rows per sentence score as on three copies of it, read one by one or all at once."""
+    """Three rows per sentence score like three copies of it, with one or all tokens at once."""
     rows = torch.arange(3).repeat_interleave(3)
     tokens = torch.tensor([[BOS, 4 + n % 4, 5, 3 + n % 3] for n in range(9)])
     shared, _ = stepwise(model, model.encode(source, padding), tokens, beam_size=3)
@@ -172,7 +172,7 @@ def test_hypotheses_share_their_sentence(model):
 
 
 def test_attention_is_a_distribution_over_the_source(model):
-    """Weights sum to one at every target position, and none falls on padding."""
+    """Weights sum to one at every target position, and padding has weight zero."""
     weights = model.attention(target, model.encode(source, padding))
     if weights is None:
         pytest.skip("it has no attention")
@@ -182,8 +182,8 @@ def test_attention_is_a_distribution_over_the_source(model):
     assert weights.masked_select(padding[:, None].expand_as(weights)).abs().max() == 0
 
 
-def test_attention_depends_on_the_target_so_far(model):
-    """Its weights at a position depend on the tokens before it, and on none after it."""
+def test_attention_depends_only_on_earlier_tokens(model):
+    """The weights at a position depend on the tokens before it, and on no later ones."""
     memory = model.encode(source, padding)
     changed = target.clone()
     changed[:, 1] = 3
@@ -195,8 +195,8 @@ def test_attention_depends_on_the_target_so_far(model):
     assert not torch.allclose(after[:, 2], before[:, 2])
 
 
-def test_a_source_of_padding_alone_gives_numbers(model):
-    """A fully masked row is finite, forwards and backwards."""
+def test_source_of_only_padding_gives_finite_numbers(model):
+    """A fully masked row is finite, forward and backward."""
     empty = torch.full_like(source, PAD)
     logits = model(empty, empty == PAD, target)
     logits.sum().backward()
@@ -207,7 +207,7 @@ def test_a_source_of_padding_alone_gives_numbers(model):
 
 @pytest.mark.parametrize("length", [100, 40])
 def test_any_length_is_read(model, length):
-    """Sentences longer than any table of positions are read, and stepping still agrees."""
+    """Sentences longer than any table of positions can be read, and stepping is still equal."""
     long = torch.full((1, length), 5)
     memory = model.encode(long, long == PAD)
     tokens = torch.full((1, length), 4)
@@ -218,8 +218,8 @@ def test_any_length_is_read(model, length):
     assert_close(torch.cat([first, last], dim=1), whole)
 
 
-def test_some_logits_are_those_of_all(model):
-    """The logits of a few tokens are what they are among all."""
+def test_selected_logits_equal_all_logits(model):
+    """The logits of a few tokens are the same as among all tokens."""
     memory = model.encode(source, padding)
     hidden, _ = model.decode(target, memory, model.start(memory))
     some = torch.tensor([7, 0, 3])

@@ -1,4 +1,4 @@
-"""Shards give back what was written, in order, and notice what was changed."""
+"""Shards return the written pairs in order, and report changes."""
 
 import json
 from itertools import chain
@@ -17,8 +17,8 @@ pairs = st.lists(st.tuples(ids, ids), max_size=30)
 
 @given(st.lists(pairs, max_size=4), st.integers(1, 12))
 @settings(max_examples=40)
-def test_pairs_come_back_in_order(tmp_path_factory, lists, pairs_per_shard):
-    """However they come, shards have the size that was asked for."""
+def test_pairs_are_returned_in_order(tmp_path_factory, lists, pairs_per_shard):
+    """For any order of blocks, shards have the configured size."""
     folder = tmp_path_factory.mktemp("shards") / "train"
     written = write_shards(map(Block.of, lists), folder, pairs_per_shard=pairs_per_shard)
     pairs = list(chain.from_iterable(lists))
@@ -53,7 +53,7 @@ def folder(tmp_path):
     return tmp_path / "train"
 
 
-def test_an_altered_shard_is_named(folder):
+def test_altered_shard_is_reported(folder):
     path = folder / "00000.tokens.npy"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
@@ -65,14 +65,14 @@ def test_an_altered_shard_is_named(folder):
     assert f"{path} was altered since it was written; run shard again" == str(error.value)
 
 
-def test_a_missing_shard_is_named(folder):
+def test_missing_shard_is_reported(folder):
     (folder / "00000.lengths.npy").unlink()
 
     with pytest.raises(BundleError, match=r"00000.lengths.npy is missing; run the shard stage"):
         ShardDataset(folder)
 
 
-def test_another_format_is_refused(folder):
+def test_another_format_is_an_error(folder):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(index | {"format": 99}))
 
@@ -103,7 +103,7 @@ def change_shard(key, value):
         change_shard("pairs", 10**6),
     ],
 )
-def test_index_is_read_by_a_schema(folder, alter):
+def test_index_is_checked_by_a_schema(folder, alter):
     index = json.loads((folder / "index.json").read_text())
     (folder / "index.json").write_text(json.dumps(alter(index)))
 
@@ -121,7 +121,7 @@ def test_index_is_read_by_a_schema(folder, alter):
         ("tokens", [0.5]),
     ],
 )
-def test_arrays_fit_their_index(folder, kind, array):
+def test_arrays_must_match_their_index(folder, kind, array):
     np.save(folder / f"00000.{kind}.npy", np.array(array))
 
     with pytest.raises(BundleError, match="is damaged; run shard again"):

@@ -1,4 +1,4 @@
-"""A training that is asked to stop saves where it is, whoever asks."""
+"""A training that is asked to stop saves its state, for any kind of stop."""
 
 import signal
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("heard")
 
 
 class Asks(trainings.Log):
-    """Sends signals to this process after the third update."""
+    """Send signals to this process after the third update."""
 
     def __init__(self, *signals, between=lambda: None):
         super().__init__()
@@ -38,20 +38,20 @@ class Asks(trainings.Log):
         (signal.SIGHUP, signal.SIGTERM),
     ],
 )
-def test_whoever_asks_it_saves(dataset, tmp_path, signals):
-    """Some programs pass a Ctrl-C on that their children have seen themselves."""
+def test_any_stop_signal_saves(dataset, tmp_path, signals):
+    """Some programs forward a Ctrl-C that their children have received already."""
     before = [signal.getsignal(number) for number in module.STOP_SIGNALS]
     training = trainings.trainer(dataset, tmp_path, Asks(*signals))
     with pytest.raises(SystemExit) as stopped:
         training.fit()
 
     assert stopped.value.code == 128 + signals[0]
-    assert training.checkpoints.newest().progress["step"] == 4  # the update that follows
+    assert training.checkpoints.newest().progress["step"] == 4  # the next update
     assert before == [signal.getsignal(number) for number in module.STOP_SIGNALS]
 
 
 def test_stopping_between_reports_is_continuing(dataset, tmp_path):
-    """The loss of an update that was not reported yet is in the checkpoint, too."""
+    """The checkpoint includes the loss of updates that were not reported yet."""
     settings = {"log_every": 3, "validate_every": 6}
     whole = trainings.trainer(dataset, tmp_path / "whole", trainings.Log(), **settings).fit()
     with pytest.raises(SystemExit):
@@ -61,7 +61,7 @@ def test_stopping_between_reports_is_continuing(dataset, tmp_path):
     assert trainings.untimed(again) == trainings.untimed(whole)
 
 
-def test_who_presses_again_later_waits_no_longer(dataset, tmp_path, monkeypatch):
+def test_second_signal_ends_at_once(dataset, tmp_path, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
 
@@ -76,8 +76,8 @@ def test_who_presses_again_later_waits_no_longer(dataset, tmp_path, monkeypatch)
     assert training.checkpoints.newest() is None
 
 
-def test_what_was_to_be_ignored_still_is(dataset, tmp_path, monkeypatch):
-    """As by nohup."""
+def test_ignored_signals_stay_ignored(dataset, tmp_path, monkeypatch):
+    """nohup sets such signals."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         progress = trainings.trainer(dataset, tmp_path, Asks(signal.SIGHUP)).fit()
@@ -111,7 +111,7 @@ def prolonged(folder, *others, budget):
 
 
 def same(dataset, tmp_path, short, long, **changes):
-    """Train short, go on, and train as long at once; return both and where the first went on."""
+    """Prolong a short training, and train long at once; return both and the resumed step."""
     trainer(dataset, tmp_path / "short", short, **changes).fit()
     whole = trainer(dataset, tmp_path / "whole", long, log=(log := trainings.Log()), **changes)
     whole.fit()
@@ -131,20 +131,20 @@ def same(dataset, tmp_path, short, long, **changes):
 @pytest.mark.parametrize(
     ("short", "long"),
     [
-        ({"steps": 10}, {"steps": 17}),  # ended with a validation that comes anyway
-        ({"steps": 12}, {"steps": 17}),  # ended with one that the longer training does not make
+        ({"steps": 10}, {"steps": 17}),  # ended with a regular validation
+        ({"steps": 12}, {"steps": 17}),  # ended with an additional validation
         ({"tokens": 400}, {"tokens": 900}),
         ({"epochs": 1}, {"epochs": 2}),
         ({"steps": 12}, {"epochs": 2}),
     ],
 )
-def test_a_longer_training_goes_on(dataset, tmp_path, short, long, schedule):
+def test_longer_training_continues(dataset, tmp_path, short, long, schedule):
     _, went_on = same(dataset, tmp_path, Budget(**short), Budget(**long), schedule=schedule)
 
     assert went_on
 
 
-def test_the_best_of_an_end_that_is_none_any_more_is_not_taken(dataset, tmp_path):
+def test_former_ends_best_model_is_ignored(dataset, tmp_path):
     scores = {5: 1.0, 10: 2.0, 12: 9.0, 15: 0.0, 17: 0.0}
     longer, _ = same(dataset, tmp_path, Budget(steps=12), Budget(steps=17), scores=scores)
 
@@ -152,9 +152,7 @@ def test_the_best_of_an_end_that_is_none_any_more_is_not_taken(dataset, tmp_path
 
 
 @pytest.mark.parametrize("steps", [10, 80])
-def test_patience_goes_on_and_where_it_has_ended_a_training_it_does_so_again(
-    dataset, tmp_path, steps
-):
+def test_patience_continues_and_ends_at_the_same_place(dataset, tmp_path, steps):
     scores = {step: -float(step) for step in range(100)}
     budgets = (Budget(steps=steps), Budget(steps=90))
     longer, _ = same(dataset, tmp_path, *budgets, scores=scores, patience=3)
@@ -162,7 +160,7 @@ def test_patience_goes_on_and_where_it_has_ended_a_training_it_does_so_again(
     assert longer.progress.step == 20
 
 
-def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
+def test_shorter_budget_starts_from_its_latest_checkpoint(dataset, tmp_path):
     with pytest.raises(trainings.PowerCut):
         trainer(dataset, tmp_path / "long", Budget(steps=90), log=trainings.Log(8)).fit()
     budget = Budget(steps=7)
@@ -176,14 +174,14 @@ def test_a_shorter_budget_goes_on_from_what_it_allows(dataset, tmp_path):
     assert trainings.weights(whole.model) == trainings.weights(shorter.model)
 
 
-def test_nothing_beyond_the_budget_is_taken(dataset, tmp_path):
+def test_no_checkpoint_beyond_the_budget_is_used(dataset, tmp_path):
     trainer(dataset, tmp_path / "long", Budget(steps=17)).fit()
 
     assert prolonged(tmp_path / "short", tmp_path / "long", budget=Budget(steps=15)) is None
     assert not (tmp_path / "short").exists()
 
 
-def test_the_farthest_of_several_that_is_not_damaged_is_taken(dataset, tmp_path):
+def test_latest_undamaged_checkpoint_is_used(dataset, tmp_path):
     folders = [tmp_path / str(steps) for steps in (10, 5, 15)]
     for folder in folders:
         trainer(dataset, folder, Budget(steps=int(folder.name))).fit()

@@ -1,4 +1,4 @@
-"""What goes into subwords comes out of them."""
+"""Subwords can be joined to the original line."""
 
 import unicodedata
 
@@ -29,14 +29,14 @@ def subwords(request):
 @example("<s> </s> <unk> <pad> <0x41>")
 @example("x\N{LOWER ONE EIGHTH BLOCK}y \u2028 z\x00")
 @example("日本語 \N{GRINNING FACE} 2014 Fußballweltmeister")
-def test_joining_gives_back_the_normalised_line(subwords, line):
+def test_joining_restores_the_normalized_line(subwords, line):
     normalized = normalize(line)
     assert normalized == subwords.decode(subwords.encode(normalized))
 
 
 @given(line=st.text())
 @settings(max_examples=50)
-def test_nothing_is_unknown_and_no_piece_holds_a_space(subwords, line):
+def test_no_piece_is_unknown_or_has_a_space(subwords, line):
     pieces = subwords.encode(line)
 
     assert all(piece in subwords.vocabulary for piece in pieces)
@@ -45,12 +45,12 @@ def test_nothing_is_unknown_and_no_piece_holds_a_space(subwords, line):
 
 
 @given(line=st.text())
-def test_normalising_twice_changes_nothing_more(line):
+def test_normalizing_is_idempotent(line):
     assert normalize(line) == normalize(normalize(line))
 
 
-def test_training_is_repeatable(tmp_path, subwords):
-    """The same text gives the same bytes, and they come back from a folder."""
+def test_training_is_reproducible(tmp_path, subwords):
+    """The same text gives the same bytes, which load unchanged."""
     again = Subwords.train(TEXT, SubwordConfig(vocab_size=310))
     twice = Subwords.train(TEXT, SubwordConfig(vocab_size=310))
     again.save(tmp_path / "a")
@@ -67,7 +67,7 @@ normal_lines = st.text().map(normalize).filter(bool)
 
 
 @given(one=normal_lines, other=normal_lines)
-def test_a_space_is_the_sign_between_two_lines(one, other):
+def test_space_is_the_symbol_between_lines(one, other):
     apart = [CHARACTERS.encode(line) for line in (one, other)]
 
     assert CHARACTERS.encode(f"{one} {other}") == [*apart[0], "▁", *apart[1]]
@@ -75,7 +75,7 @@ def test_a_space_is_the_sign_between_two_lines(one, other):
 
 @given(line=st.text())
 @example("</s>")
-def test_numbers_give_back_the_line_where_all_its_characters_are_known(line):
+def test_ids_restore_lines_with_known_characters(line):
     known = dict.fromkeys(CHARACTERS.encode(line), 1)
     side = Side(CHARACTERS, Vocabulary.most_frequent(known))
 
@@ -93,11 +93,11 @@ def test_numbers_give_back_the_line_where_all_its_characters_are_known(line):
         ("", []),
     ],
 )
-def test_a_character_is_a_code_point_of_the_composed_line(line, tokens):
+def test_characters_are_code_points_of_composed_lines(line, tokens):
     assert tokens == CHARACTERS.encode(line)
 
 
-def test_what_no_text_held_is_unknown_and_written_as_it_is_spelt():
+def test_unknown_characters_are_written_as_spelt():
     side = Side(CHARACTERS, Vocabulary([*SPECIALS, "a", "▁"]))
 
     assert side.ids("a ba") == [4, 5, UNK, 4]

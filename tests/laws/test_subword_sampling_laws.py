@@ -1,4 +1,4 @@
-"""Drawn subwords are those of the line, as probable as they should be, and the same every time."""
+"""Sampled subwords are those of the line, with the right probabilities, and reproducible."""
 
 import functools
 import itertools
@@ -48,7 +48,7 @@ def text_of(kind, numbers):
 
 
 def segmentations(kind, **settings):
-    """How often each segmentation of the word is drawn."""
+    """Return the frequency of each segmentation of the word."""
     own, best = sampler(kind, **settings), numbers_of(kind, WORD)
     drawn = (own.sample(best, make_generator(1, "draw", number)) for number in range(DRAWS))
     tokens = subwords(KINDS[kind]).vocabulary.tokens
@@ -56,7 +56,7 @@ def segmentations(kind, **settings):
 
 
 def assert_drawn_by(probabilities, counts):
-    """Of what is rarer than five draws, the sum is compared."""
+    """Segmentations with fewer than five draws are compared by their sum."""
     assert sum(probabilities.values()) == pytest.approx(1)
     assert counts.keys() <= probabilities.keys()
     common = [found for found, share in probabilities.items() if share * DRAWS >= 5]
@@ -73,15 +73,15 @@ def assert_drawn_by(probabilities, counts):
 
 
 def cuts(word):
-    """All ways to cut a word."""
+    """Return all segmentations of the word."""
     for bits in range(2 ** (len(word) - 1)):
         places = [0, *(n + 1 for n in range(len(word) - 1) if bits >> n & 1), len(word)]
         yield tuple(word[one:other] for one, other in pairwise(places))
 
 
 @pytest.mark.parametrize("alpha", [0.6, 0.2])
-def test_a_unigram_draws_by_probability_to_the_power(alpha):
-    """Of all segmentations that there are."""
+def test_unigram_samples_by_a_power_of_the_probability(alpha):
+    """It covers all possible segmentations."""
     scores = {piece: score for piece, (_, score) in subwords("unigram").scored_pieces.items()}
     possible = [cut for cut in cuts(f"▁{WORD}") if all(piece in scores for piece in cut)]
     weights = np.exp([alpha * sum(scores[piece] for piece in cut) for cut in possible])
@@ -93,7 +93,7 @@ def test_a_unigram_draws_by_probability_to_the_power(alpha):
 
 
 def dropout_probabilities(word, ranks, dropout):
-    """How probable each segmentation is, by the article's algorithm, merge by merge."""
+    """Return the probability of each segmentation by the article's algorithm, merge by merge."""
 
     @functools.cache
     def follow(symbols):
@@ -119,7 +119,7 @@ def dropout_probabilities(word, ranks, dropout):
 
 
 @pytest.mark.parametrize("dropout", [0.1, 0.5])
-def test_merges_are_left_out_with_their_probability(dropout):
+def test_merges_are_dropped_with_their_probability(dropout):
     ranks = {piece: -score for piece, (_, score) in subwords("bpe").scored_pieces.items()}
 
     assert_drawn_by(
@@ -131,7 +131,7 @@ def test_merges_are_left_out_with_their_probability(dropout):
 @given(line=st.text(), seed=st.integers(0, 2**63 - 1))
 @example("<s> </s> <unk> <pad> <0x41>", 1)
 @example("Der Hund 日本語 \N{GRINNING FACE} 2014", 2**32 - 1)
-def test_drawn_pieces_make_the_same_line(kind, line, seed):
+def test_sampled_pieces_make_the_same_line(kind, line, seed):
     numbers = numbers_of(kind, line)
 
     drawn = sampler(kind).sample(numbers, make_generator(seed))
@@ -141,8 +141,8 @@ def test_drawn_pieces_make_the_same_line(kind, line, seed):
 
 @given(line=st.text(), seed=st.integers(0, 2**63 - 1))
 @example("<s> </s> <unk> <pad> <0x41>", 1)
-def test_without_chance_the_best_is_drawn(line, seed):
-    """Nothing left out; or by so high a power that others are too rare, but for equal ones."""
+def test_best_segmentation_without_randomness(line, seed):
+    """Either no merge is dropped, or the power is so high that only equal segmentations compete."""
     draw, bpe, unigram = make_generator(seed), *(numbers_of(kind, line) for kind in KINDS)
     scores = dict(subwords("unigram").scored_pieces.values())
     drawn = sampler("unigram", alpha=100.0).sample(unigram, draw)
@@ -153,7 +153,7 @@ def test_without_chance_the_best_is_drawn(line, seed):
     )
 
 
-def test_an_unknown_token_stays_where_it_is():
+def test_unknown_token_stays_in_place():
     text = [side for pair in LINES for side in pair] * 5
     small = SubwordConfig().model_copy(update={"vocab_size": 120, "byte_fallback": False})
     own = Subwords.train(text, small)
@@ -167,8 +167,8 @@ def test_an_unknown_token_stays_where_it_is():
     assert len(drawn) > len(numbers)
 
 
-def test_other_names_are_other_draws(tmp_path, kind):
-    """Of seed, epoch, pair and side, each alone."""
+def test_other_names_give_other_draws(tmp_path, kind):
+    """Each of seed, epoch, pair and side alone changes the draw."""
     same = write_lines(tmp_path / "same", kind, [("the garden house",) * 2] * 20)
     sample = drawn(same, kind)
     first = [tuple(map(tuple, sample(n, 0))) for n in range(20)]
@@ -181,7 +181,7 @@ def test_other_names_are_other_draws(tmp_path, kind):
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_the_other_side_may_keep_the_best(kind, dataset, side):
+def test_other_side_may_keep_the_best_segmentation(kind, dataset, side):
     both = drawn(dataset, kind)
     own, sides = both.__self__.source, ("source", "target")
     asked = {name: own if name == side else None for name in sides}
@@ -197,8 +197,8 @@ def test_the_other_side_may_keep_the_best(kind, dataset, side):
 @pytest.mark.parametrize(
     "config", [TokenBatching(max_tokens=50, pool_batches=3), BucketBatching(batch_size=3)]
 )
-def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
-    """Each epoch has its draw of every pair, once; some batches at a time are cut anew."""
+def test_batches_have_the_sampled_pairs(kind, dataset, config):
+    """Each epoch samples every pair once; some batches at a time are formed anew."""
     sample = drawn(dataset, kind)
     seen, open_pairs = Counter(), set()
     together = 1 if isinstance(config, BucketBatching) else config.pool_batches
@@ -233,7 +233,7 @@ def test_batches_are_the_pairs_as_drawn(kind, dataset, config):
         ("unigram", None, "'unigram', got no subwords"),
     ],
 )
-def test_a_tokenizer_that_cannot_is_refused(kind, tokenizer, got):
+def test_unsupported_tokenizer_is_an_error(kind, tokenizer, got):
     own = subwords(tokenizer) if tokenizer else Characters()
     with pytest.raises(ConfigError, match=f"needs a tokenizer of model_type {got}; choose"):
         SubwordSampler(SubwordSampling(kind=kind), own)

@@ -1,4 +1,4 @@
-"""Laws of tags: no text makes one, no translation holds one, and a seed decides who has one."""
+"""Laws of tags: no text contains one, no translation has one, and a seed draws the tagged lines."""
 
 from collections import Counter
 from dataclasses import replace
@@ -37,7 +37,7 @@ tags = st.lists(st.from_regex("[A-Za-z0-9_-]{1,9}", fullmatch=True), max_size=4)
 
 
 @given(names=tags, tokens=st.lists(st.text(min_size=1, max_size=5), unique=True, max_size=9))
-def test_tags_stand_behind_all_tokens_and_move_none(names, tokens):
+def test_tags_follow_all_tokens_and_move_none(names, tokens):
     plain = Vocabulary([*SPECIALS, *(token for token in tokens if token not in SPECIALS)])
     known = plain.with_tags(names)
 
@@ -51,7 +51,7 @@ def test_tags_stand_behind_all_tokens_and_move_none(names, tokens):
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda one: type(one).__name__)
 @given(text=texts)
-def test_no_text_makes_a_tag(tokenizer, text):
+def test_no_text_becomes_a_tag(tokenizer, text):
     tokens = tokenizer.encode(text)
     side = Side(tokenizer, Vocabulary([*SPECIALS, *{*tokens} - {*SPECIALS}]).with_tags(NAMES))
 
@@ -72,7 +72,7 @@ def strip(pair):
     return ([*source][1:], [*target])
 
 
-def test_who_has_a_tag_is_drawn_by_seed_epoch_and_number_alone(dataset):
+def test_tagged_lines_depend_on_seed_epoch_and_number(dataset):
     pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
     again = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
     other = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=4)
@@ -94,12 +94,12 @@ def test_who_has_a_tag_is_drawn_by_seed_epoch_and_number_alone(dataset):
                 met[tag is None].add(number)
 
     assert seen[None] / seen.total() == pytest.approx(0.25, abs=0.03)
-    assert met == [{*range(25)}, {*range(25)}]  # none has always the same
+    assert met == [{*range(25)}, {*range(25)}]  # one without randomness is always the same
     assert differing
 
 
 @pytest.mark.parametrize(("share", "tagged"), [(0.0, 45), (1.0, 0)])
-def test_all_or_none_have_tags_where_that_is_asked_for(dataset, share, tagged):
+def test_all_or_no_lines_have_tags_if_configured(dataset, share, tagged):
     pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], share, seed=1)
     assert sum(pairs.draw(number, 7)[0][0] >= 100 for number in range(60)) == tagged
 
@@ -114,7 +114,7 @@ def settings(**changes):
     return SimpleNamespace(**plain | changes)
 
 
-def test_a_pair_that_is_modified_has_its_tag_and_validation_always(dataset):
+def test_augmented_and_validation_pairs_have_their_tags(dataset):
     known = Vocabulary([*SPECIALS, *"abcdefgh"]).with_tags(NAMES)
     side, of_corpora = Side(Words("whitespace"), known), ("own", "", "news")
     sides = {"source": side, "target": side}
@@ -131,7 +131,7 @@ def test_a_pair_that_is_modified_has_its_tag_and_validation_always(dataset):
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    """An export of a model that knows tags, with one engine more."""
+    """An export of a model with tags, with one more engine."""
     folder = tmp_path_factory.mktemp("tagged")
     translator = tagged_translator()
     engines, _ = prepare_engines(
@@ -146,8 +146,8 @@ def bundle(tmp_path_factory):
 
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
-def test_a_tag_is_read_and_never_written(bundle, engine):
-    """Though the model of this test wants to write nothing else."""
+def test_tag_is_read_and_never_generated(bundle, engine):
+    """The model of this test would generate only tags."""
     translator = Translator.load(bundle, engine=engine, threads=1)
     assert translator.engine.name.startswith(engine)
     assert translator.tags == NAMES
@@ -170,7 +170,7 @@ RESTORER = Restorer.learn(["Der Hund sieht das Haus im Garten."] * 20)
 
 
 class Recorder:
-    """An engine that keeps what it is asked."""
+    """An engine that records its input."""
 
     name, has_attention = "recorder", True
 
@@ -186,8 +186,8 @@ class Recorder:
 
 
 @pytest.mark.parametrize("by_line", [False, True])
-def test_every_way_of_a_line_to_the_model_keeps_its_tag(by_line):
-    """With symbols in the place of what was lost, in the ordinary case, and without loops."""
+def test_every_search_of_a_line_keeps_its_tag(by_line):
+    """Also searches with symbols for lost literals, in ordinary case, and without loops."""
     plain = scripted_translator(lambda _: "x x x x x x x x", restorer=RESTORER)
     side = replace(plain.source, vocabulary=plain.source.vocabulary.with_tags(NAMES))
     recorder = Recorder(replace(plain.engine, side=side))
@@ -205,7 +205,7 @@ def test_every_way_of_a_line_to_the_model_keeps_its_tag(by_line):
     assert all(source[-1] == EOS and len(source) > 2 for source in recorder.asked)
 
 
-def test_a_pair_is_as_likely_as_its_tag_lets_it_be(bundle):
+def test_score_of_a_pair_depends_on_its_tag(bundle):
     translator = Translator.load(bundle, engine="torch")
     pairs = [(LINES[0], "the dog"), (LINES[1], "")]
     plain, tagged, line_by_line = (
@@ -224,12 +224,12 @@ def test_a_pair_is_as_likely_as_its_tag_lets_it_be(bundle):
 
 
 @pytest.mark.parametrize("tag", ["Own", "", "<tag own>"])
-def test_an_unknown_tag_is_refused_by_a_sentence_that_names_those_there_are(tag):
+def test_unknown_tag_error_names_the_known_ones(tag):
     with pytest.raises(ConfigError, match=r"no tag .*; choose one of news, own, or none"):
         tagged_translator().translate(["x"], tag=tag)
 
 
-def test_a_model_without_tags_refuses_any(tmp_path):
+def test_model_without_tags_rejects_all_tags(tmp_path):
     translator = Translator.load(export(tmp_path / "plain"))
     assert translator.tags == ()
     with pytest.raises(ConfigError, match="no tag 'own'; leave it out"):

@@ -1,4 +1,4 @@
-"""What an update, a validation and a choice are, against the same computed by hand."""
+"""Updates, validations and choices, compared with computations by hand."""
 
 import math
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tests.support import trainings
 
 
 class Watch(trainings.Log):
-    """Remembers, update by update, the learning rate that was told and used, and the weights."""
+    """Record, for each update, the reported and the used learning rate, and the weights."""
 
     def __init__(self):
         super().__init__()
@@ -39,8 +39,8 @@ def watched(dataset, folder, **settings):
     return training, watch
 
 
-def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
-    """The first is not lost, and the last is that of the budget's end."""
+def test_learning_rate_of_an_update_includes_the_update(dataset, tmp_path):
+    """The rate of the first update is not zero, and the last is that of the budget's end."""
     training, watch = watched(dataset, tmp_path, budget=Budget(steps=4))
     training.schedule = WarmupDecay(learning_rate=1.0, warmup=0.5, shape="linear", floor=0.25)
     training.fit()
@@ -48,8 +48,8 @@ def test_the_rate_of_an_update_counts_the_update(dataset, tmp_path):
     assert watch.told == watch.used == [0.5, 1.0, 0.625, 0.25]
 
 
-def test_a_validation_changes_no_weight(dataset, tmp_path):
-    """It looks at the averages of the weights, which training knows nothing of."""
+def test_validation_changes_no_weight(dataset, tmp_path):
+    """It uses the averages of the weights, which training does not."""
     often, other = (
         watched(dataset, tmp_path / str(every), validate_every=every) for every in (2, 100)
     )
@@ -60,8 +60,8 @@ def test_a_validation_changes_no_weight(dataset, tmp_path):
         assert all(map(torch.equal, one, two))
 
 
-def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
-    """Of weight 0.9 for what was before; less in the beginning, to forget the random start."""
+def test_validated_weights_average_all_updates(dataset, tmp_path):
+    """The previous average has weight 0.9, and less at the start, to forget the random weights."""
     training, watch = watched(dataset, tmp_path, validate_every=4)
     average = [weight.detach().clone() for weight in training.model.parameters()]
     seen = []
@@ -85,7 +85,7 @@ def test_what_is_validated_is_the_average_of_all_updates(dataset, tmp_path):
 
 
 def test_gradients_are_clipped(dataset, tmp_path):
-    """However large the loss, an update of SGD moves the weights no further than its rate."""
+    """For any loss, an update of SGD moves the weights by at most its rate."""
     training, watch = watched(
         dataset, tmp_path, budget=Budget(steps=1), max_gradient_norm=0.01, ema_decay=0.0
     )
@@ -100,9 +100,7 @@ def test_gradients_are_clipped(dataset, tmp_path):
     assert moved.item() == pytest.approx(rate_with_momentum * 0.01, rel=1e-3)
 
 
-def test_the_training_loss_of_a_point_is_that_since_the_point_before(
-    dataset, tmp_path, monkeypatch
-):
+def test_training_loss_covers_updates_since_the_last_point(dataset, tmp_path, monkeypatch):
     seen = []
     batch_loss = module.batch_loss
 
@@ -122,7 +120,7 @@ def test_the_training_loss_of_a_point_is_that_since_the_point_before(
     assert logged == pytest.approx([nats / tokens for nats, tokens in fours])
 
 
-def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
+def test_lower_loss_is_better(dataset, tmp_path):
     training = trainings.trainer(
         dataset, tmp_path, trainings.Log(), select_by="loss", validate_every=2
     )
@@ -132,8 +130,8 @@ def test_of_two_losses_the_lower_is_the_better(dataset, tmp_path):
     assert training.fit().best_step == 4
 
 
-def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
-    """On the terminal and in MLflow, too (Vahid 2017: ``--metrics perplexity accuracy``)."""
+def test_validation_reports_token_accuracy(dataset, tmp_path):
+    """It is shown in the terminal and in MLflow (Vahid 2017: ``--metrics perplexity accuracy``)."""
     log, shown = trainings.Log(), []
     log.validation = lambda point, **_: shown.append(point)
     training = trainings.trainer(dataset, tmp_path, log)
@@ -151,8 +149,8 @@ def test_a_validation_tells_how_well_tokens_are_predicted(dataset, tmp_path):
         assert told[f"validation/{name}"] == pytest.approx(value)
 
 
-def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_path):
-    """When its turn comes, and not before."""
+def test_error_in_a_prefetched_batch_ends_training(dataset, tmp_path):
+    """The error is raised when the batch is used, not before."""
     training = trainings.trainer(dataset, tmp_path, trainings.Log(), validate_every=100)
     shares = list(islice(training.objective.batches.start_from(Position()), 3))
 
@@ -169,7 +167,7 @@ def test_what_is_wrong_with_a_batch_made_ahead_ends_the_training(dataset, tmp_pa
 
 
 @pytest.mark.parametrize("config", [TokenBatching(max_tokens=20), BucketBatching(batch_size=9)])
-def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypatch, config):
+def test_batch_with_a_nan_loss_is_named(dataset, tmp_path, monkeypatch, config):
     training = trainings.trainer(
         dataset, tmp_path, trainings.Log(), validate_every=100, log_every=100
     )
@@ -202,8 +200,8 @@ def test_the_batch_whose_loss_is_no_number_is_named(dataset, tmp_path, monkeypat
         {"label_smoothing": 0.0, "sampled_softmax": 4, "normalize_loss": "sentence"},
     ],
 )
-def test_an_update_is_what_the_settings_say(dataset, tmp_path, monkeypatch, settings):
-    """Loss, draws and modes: with dropout in an update, and none in a validation."""
+def test_update_follows_the_settings(dataset, tmp_path, monkeypatch, settings):
+    """It covers loss, draws and modes: dropout is on in updates, and off in validations."""
     updates, shares, validations = [], [], []
     batch_loss, with_own_words = module.batch_loss, module.replace_with_predictions
     measure_predictions = module.measure_predictions

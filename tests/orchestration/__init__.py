@@ -1,1 +1,1 @@
-"""Tests on real servers, which end with the last of them in a row."""
+"""Tests on real servers, which end after the last of these tests."""

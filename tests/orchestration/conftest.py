@@ -15,7 +15,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
-            item.add_marker(pytest.mark.timeout(1800))  # fixtures included, on a busy machine
+            item.add_marker(pytest.mark.timeout(1800))  # including fixtures, on a busy machine
 
 
 @pytest.fixture(scope="package")
@@ -27,8 +27,8 @@ def folder(tmp_path_factory):
 def servers(folder):
     """Prefect and MLflow at free ports.
 
-    ``servers.environment`` is what workers and stages need. A test that kills a server starts it
-    again: ``start()`` waits until it answers.
+    ``servers.environment`` has the variables of workers and stages. A test that kills a server
+    restarts it: ``start()`` waits until it answers.
     """
     before = os.umask(0o077)
     built = build_servers(folder, host="127.0.0.1", prefect_port=0, mlflow_port=0)

@@ -1,4 +1,4 @@
-"""Prefect and MLflow on a real PostgreSQL, with the roles of Compose, by their own variables."""
+"""Prefect and MLflow on a real PostgreSQL, with Compose's roles, by their own variables."""
 
 import os
 import shutil
@@ -19,8 +19,8 @@ INITDB = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
 
 @pytest.fixture
 def database():
-    """Yield the address of a server, and a function that kills it and starts it again."""
-    user = "postgres" if os.geteuid() == 0 else None  # it refuses root
+    """Yield the address of a database server, and a function that kills and restarts it."""
+    user = "postgres" if os.geteuid() == 0 else None  # it does not run as root
     folder, port = Path(tempfile.mkdtemp()), find_free_port("127.0.0.1")
     (folder / "password").write_text("owner")
     shutil.chown(folder, user or os.geteuid())
@@ -40,7 +40,7 @@ def database():
 
 
 @pytest.mark.skipif(INITDB is None, reason="PostgreSQL is missing: apt-get install postgresql")
-def test_servers_keep_records_in_postgresql(database, tmp_path, monkeypatch, request):
+def test_servers_store_records_in_postgresql(database, tmp_path, monkeypatch, request):
     address, restart = database
     prefect, mlflow = f"prefect:owl@{address}/prefect", f"mlflow:lark@{address}/mlflow"
     monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", f"postgresql+asyncpg://{prefect}")

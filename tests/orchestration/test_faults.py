@@ -1,7 +1,7 @@
-"""What trainings survive: every process killed, every server gone, a run cancelled, two at once.
+"""Faults during trainings: killed processes, lost servers, a cancelled run, two runs at once.
 
-Each must end in the right state within its time, leave no process and lose nothing: the same again
-continues from the checkpoint and ends in the bytes of a training that nobody disturbed.
+Each must end in the right state within its time, and leave no process. The same run again continues
+from the checkpoint and ends in the bytes of an undisturbed training.
 """
 
 import json
@@ -21,15 +21,15 @@ LATER = VALIDATE_EVERY + LOG_EVERY
 """A step after the first checkpoint."""
 
 WATCH_SECONDS = 150
-"""The watch over dead runs takes three heartbeats of 30 seconds, and a little for the server."""
+"""Three heartbeats of 30 seconds, and some time for the server."""
 
 FLOW = "prefect.engine"
-"""In the command of the process that runs a flow."""
+"""A word in the command of the process that runs a flow."""
 
 
 @pytest.fixture(scope="module")
 def prepared(fleet):
-    """A clone in which everything but a training of some seconds is done."""
+    """A clone in which all stages before a training of some seconds are done."""
     clone = fleet.clone("prepared")
     settings = f"train.budget.steps={STEPS} train.training.validate_every={VALIDATE_EVERY}"
     return clone.run(f"python -m stages.configure {settings}").run("dvc repro embeddings shard")
@@ -37,17 +37,17 @@ def prepared(fleet):
 
 @pytest.fixture(scope="module")
 def undisturbed(fleet, prepared):
-    """What all must come to."""
+    """Results that all runs must have."""
     return by_hand(fleet.clone("undisturbed", source=prepared)).run("dvc repro train")
 
 
 def by_hand(clone):
-    """Return a clone as one in which stages do without MLflow, which takes seconds."""
+    """Return a clone whose stages run without MLflow, which takes seconds."""
     return Untracked(clone.folder, clone.shared)
 
 
 class Training:
-    """A run of a deployment of its own, seen until it is in the middle of training."""
+    """A run of its own deployment, in the middle of its training."""
 
     def __init__(self, fleet, name, source):
         self.fleet = fleet
@@ -67,7 +67,7 @@ class Training:
         return self.clone.process("python", FLOW)
 
     def nothing_is_left(self, *words):
-        """Wait until no process is left, or none whose command has one of some words."""
+        """Wait until no process is left, or no process with one of some words in its command."""
 
         def left():
             commands = map(read_command, self.clone.processes())
@@ -76,7 +76,7 @@ class Training:
         assert wait_for(lambda: not left(), seconds=60), left()
 
     def continues_to(self, undisturbed):
-        """The same again, by hand."""
+        """Run it again by hand."""
         assert self.clone.checkpoints()
         by_hand(self.clone).run("dvc repro train")
         assert re.search(r"continuing from step \d+", self.clone.log)
@@ -86,7 +86,7 @@ class Training:
 
 @pytest.fixture(scope="module")
 def silenced(fleet, prepared):
-    """A machine that vanishes: worker and flow are killed at once, and nobody says so."""
+    """Kill worker and flow at once, like a machine that vanishes without a message."""
     training = Training(fleet, "silenced", prepared)
     with training.worker():
         training.begin()
@@ -96,7 +96,7 @@ def silenced(fleet, prepared):
 
 
 @pytest.mark.parametrize("victim", ["flow killed", "worker killed", "worker stopped"])
-def test_a_training_survives_its_processes(silenced, fleet, prepared, undisturbed, victim):
+def test_training_survives_killed_processes(silenced, fleet, prepared, undisturbed, victim):
     training = Training(fleet, victim.replace(" ", "-"), prepared)
     with training.worker() as worker:
         run = training.begin()
@@ -104,7 +104,7 @@ def test_a_training_survives_its_processes(silenced, fleet, prepared, undisturbe
             case "flow killed":
                 training.flow().kill()
             case "worker killed":
-                worker.kill()  # the program of `make worker`; Prefect's below it dies with it
+                worker.kill()  # the program of `make worker`; Prefect's worker ends with it
             case "worker stopped":
                 worker.send_signal(signal.SIGTERM)
                 assert worker.wait(180) == 0
@@ -115,7 +115,7 @@ def test_a_training_survives_its_processes(silenced, fleet, prepared, undisturbe
     training.continues_to(undisturbed)
 
 
-def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed):
+def test_cancelled_training_saves_and_ends(fleet, prepared, undisturbed):
     training = Training(fleet, "cancelled", prepared)
     with training.worker():
         run = training.begin()
@@ -128,8 +128,8 @@ def test_a_cancelled_training_saves_and_ends(fleet, prepared, undisturbed):
     training.continues_to(undisturbed)
 
 
-def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, servers):
-    """Training does not wait; its end is told when somebody listens again, and each point once."""
+def test_prefect_and_mlflow_outages_are_survived(fleet, prepared, undisturbed, servers):
+    """Training does not wait; data is sent after the outage, each point once."""
     training = Training(fleet, "servers-away", prepared)
     with training.worker():
         run = training.begin()
@@ -148,8 +148,8 @@ def test_prefect_and_mlflow_may_go_and_come_back(fleet, prepared, undisturbed, s
     check_points(servers, training.clone)
 
 
-def test_remote_may_go_and_come_back(fleet, prepared, undisturbed):
-    """The results are pushed when it is back, with all that they were made from."""
+def test_outage_of_the_remote_is_survived(fleet, prepared, undisturbed):
+    """The results and their inputs are pushed when it answers again."""
     clone, remote = fleet.clone("remote-away", source=prepared), fleet.folder / "remote"
     remote.mkdir()
     clone.remote(remote)
@@ -188,15 +188,15 @@ def test_two_runs_of_one_stage_run_it_once(fleet, prepared, undisturbed):
     assert undisturbed.lock == training.clone.lock
 
 
-def test_a_vanished_machine_is_noticed(silenced, fleet, undisturbed):
-    """By the watch that make deploy installs; without it the run would stay Running for ever."""
+def test_vanished_machine_is_detected(silenced, fleet, undisturbed):
+    """The automation of make deploy detects it; otherwise the run would stay Running forever."""
     fleet.wait(silenced.run, "Crashed", seconds=WATCH_SECONDS)
     assert "three heartbeats" in fleet.state(silenced.run)["message"]
     silenced.continues_to(undisturbed)
 
 
 def journaled(clone):
-    """All points that the journals of a clone hold, once each."""
+    """Return all points in the journals of a clone, once each."""
     found = set()
     for journal in clone.folder.glob("runs/*/journal.jsonl"):
         for line in journal.read_text().splitlines():
@@ -207,21 +207,21 @@ def journaled(clone):
 
 
 def last_step(clone):
-    """The last step that a journal of a clone speaks of."""
+    """Return the last step in a journal of a clone."""
     return max(step for _, step, _ in journaled(clone))
 
 
 def check_points(servers, clone):
-    """MLflow has all that the clone's journal has, and nothing twice; others add to the run."""
+    """Check that MLflow has all points of the clone's journal once; other clones add points."""
     known = points(servers, clone)
     assert set(journaled(clone)) <= set(known)
     assert len(known) == len(set(known))
 
 
 def points(servers, clone):
-    """All points that MLflow has of a clone's runs."""
+    """Return all points in MLflow of a clone's runs."""
     names = [path.parent.name for path in clone.folder.glob("runs/*/journal.jsonl")]
-    fingerprint = min(names, key=len)  # those of evaluations are longer
+    fingerprint = min(names, key=len)  # fingerprints of evaluations are longer
     with patch.dict(os.environ, servers.environment):
         client = MlflowClient(servers.environment["MLFLOW_TRACKING_URI"])
         experiments = [one.experiment_id for one in client.search_experiments()]

@@ -1,6 +1,6 @@
-"""Kills at random moments, whatever is at work then, and nobody mends anything: the same bytes.
+"""Kills at random moments, during any work, without repairs: the results have the same bytes.
 
-NMT_KILLS says how many, NMT_SEED when and of which command; 42 of them take some ten minutes.
+NMT_KILLS sets the number of kills, NMT_SEED their times and commands; 42 take ten minutes.
 """
 
 import os
@@ -32,7 +32,7 @@ SHORT = overrides(**{"train.budget.steps": 60, "train.training.validate_every": 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    """Nothing is made yet but MLflow's tables."""
+    """A clone with only MLflow's tables."""
     folder = tmp_path_factory.mktemp("fresh")
     copy = begin(folder / "project", folder, settings=SHORT)
     return copy.run("python -c 'from mlflow import MlflowClient as C; C().search_experiments()'")
@@ -40,7 +40,7 @@ def fresh(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def undisturbed(fresh, tmp_path_factory):
-    """What all must come to, and the seconds that it takes."""
+    """Results that all runs must have, and the seconds of an undisturbed run."""
     copy = apart(fresh, tmp_path_factory.mktemp("undisturbed"))
     began = time.monotonic()
     copy.run(COMMANDS[0])
@@ -48,7 +48,7 @@ def undisturbed(fresh, tmp_path_factory):
 
 
 def apart(copy, folder):
-    """Return a copy that shares nothing with others, MLflow's and DVC's files neither."""
+    """Return a copy that shares nothing with others, including MLflow's and DVC's files."""
     folder.mkdir(exist_ok=True)
     for file in copy.shared.glob("mlflow.db*"):
         shutil.copy2(file, folder)
@@ -57,7 +57,7 @@ def apart(copy, folder):
 
 
 def kill(copy, process, *, everything):
-    """Kill a program's group, so that others notice it, or all that is at work, as a power cut."""
+    """Kill a program's process group, or all processes, like a power failure."""
     if not everything:
         os.killpg(process.pid, signal.SIGKILL)
         return
@@ -68,7 +68,7 @@ def kill(copy, process, *, everything):
 
 
 def survive(process, copy, *, seconds, everything):
-    """Tell whether a command has ended well before it was killed after so many seconds."""
+    """Tell whether a command succeeded before it was killed after a number of seconds."""
     try:
         assert process.wait(timeout=seconds) == 0, copy.log
     except subprocess.TimeoutExpired:
@@ -79,7 +79,7 @@ def survive(process, copy, *, seconds, everything):
 
 
 @pytest.mark.timeout(1800 + 300 * KILLS)
-def test_killed_at_random_moments_all_comes_to_the_same_bytes(fresh, undisturbed, tmp_path):
+def test_random_kills_end_in_the_same_bytes(fresh, undisturbed, tmp_path):
     expected, seconds = undisturbed
     draw = make_generator(SEED, "kills")
     orders = (COMMANDS[index] for _ in count() for index in draw.permutation(len(COMMANDS)))

@@ -7,7 +7,7 @@ from tests.support.web_server import serving
 
 
 def end(fleet, name, kind, *, tags, state=None):
-    """Let a run come to a state as its engine would."""
+    """Set the state of a run, like its engine."""
     flow = fleet.api("POST", "/flows/", name="retrain")
     run = fleet.api("POST", "/flow_runs/", flow_id=flow["id"], name=name, tags=tags)
     ended = {"type": kind, "name": state or kind.capitalize(), "message": "the disk is full"}

@@ -1,11 +1,11 @@
-"""Every command that docs/operations.md shows, typed as it stands there, one after another."""
+"""Run every command in docs/operations.md as written, in order."""
 
 import pytest
 
 from tests.support.reader import open_reader, type_block, typed
 
 CLONE = "git clone REPOSITORY nmt && cd nmt"
-"""What a reader has done before, who comes from README.md."""
+"""Set up the machine of a reader who comes from README.md."""
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +16,9 @@ def reader():
 
 
 @pytest.mark.parametrize("block", typed("docs/operations.md"), ids=str)
-def test_what_is_written_does_what_it_says(reader, block):
+def test_commands_have_the_documented_effects(reader, block):
     type_block(reader, block)
 
 
-def test_what_a_reader_started_ends_with_ctrl_c(reader):
+def test_started_programs_end_with_ctrl_c(reader):
     reader.leaves()

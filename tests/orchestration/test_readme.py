@@ -1,4 +1,4 @@
-"""Every command of README.md and of what it leads to, typed as they stand, one after another."""
+"""Run every command in README.md and the pages it links to as written, in order."""
 
 import pytest
 
@@ -21,16 +21,16 @@ def reader():
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
-def test_what_is_written_does_what_it_says(reader, block):
+def test_commands_have_the_documented_effects(reader, block):
     type_block(reader, block)
 
 
-def test_what_a_reader_started_ends_with_ctrl_c(reader):
+def test_started_programs_end_with_ctrl_c(reader):
     reader.leaves()
 
 
 @pytest.mark.parametrize("document", [*DOCUMENTS, "docs/operations.md"])
-def test_every_block_is_typed_or_says_why_not(document):
+def test_every_block_is_run_or_has_a_reason(document):
     found = blocks(document)
 
     assert len(typed(document)) > 1

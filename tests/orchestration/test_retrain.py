@@ -1,7 +1,7 @@
-"""Scheduled retraining: who becomes champion, who does not, who is refused, and two at once.
+"""Scheduled retraining: promotions, rejections, errors, and two challengers at once.
 
-A story in which every fixture is a chapter and needs those before it; tests look at what it left.
-Of the language made up here a model knows nothing after five steps, and most after some hundred.
+Each fixture continues from those before it; tests check its results. The text has a made-up
+language, of which a model knows nothing after five steps, and most after some hundred.
 """
 
 import fcntl
@@ -23,13 +23,13 @@ from stages import paths
 from stages.registry.registry import Registry
 
 WORDS = ["".join(letters) for letters in product("bdfgklmn", "aeo")]
-"""Each is translated by the same letters backwards."""
+"""Each word's translation has the same letters in reverse."""
 
 PAIRS = {"train-1": 300, "train-2": 200, "validation": 10, "test": 80, "other": 80}
 
 LANGUAGES = Languages(source="qaa", target="qab")
 NAME = "nmt-qaa-qab"
-"""The codes are nobody's, and the registered model ours alone."""
+"""The language codes do not exist, so no other test uses the registered model."""
 
 TINY = [
     "data=files",
@@ -44,7 +44,7 @@ TINY = [
         for side, ending in (("source", "src"), ("target", "trg"))
     ),
     "download.corpora.files.licence=own",
-    "download.filter.look=null",  # nobody writes so
+    "download.filter.look=null",  # an unused language
     "tokenize.subwords.vocab_size=330",
     "train.compute.threads=1",
     "train.compute.precision=float32",
@@ -74,12 +74,12 @@ TINY = [
 HARDLY, WELL = "train.budget.steps=5", "train.budget.steps=200"
 
 SECONDS = 1000
-"""For any run, on a machine that is busy."""
+"""Seconds for any run on a busy machine."""
 
 
 @dataclass
 class Left:
-    """What a run left: in Prefect, in its clone, and of all versions in the registry."""
+    """Results of a run: in Prefect, in its clone, and all versions in the registry."""
 
     run: str
     name: str
@@ -101,7 +101,7 @@ class Retraining:
         self.deployment = deployment
 
     def write(self, name, *, to=None):
-        """Put text into the clone."""
+        """Write text into the clone."""
         for ending, lines in zip(("src", "trg"), TEXT[name], strict=True):
             files.write_lines(self.clone.folder / f"text/{to or name}.{ending}", lines)
 
@@ -109,7 +109,7 @@ class Retraining:
         return self.fleet.submit(self.deployment, settings=list(settings) or None)
 
     def learn(self):
-        """Learn from the journal in the clone, and return what a run of that left."""
+        """Fine-tune on the journal in the clone, and return the results of the run."""
         known = {"undecided": False, "held_out": 0.2, "least": 20, "passes": 40}
         run = self.fleet.submit("learn/learn", learning=known)
         return self.end(run)
@@ -131,23 +131,23 @@ class Retraining:
         )
 
     def all_is_said(self, run):
-        """Tell whether Prefect has the whole log of a run, which comes after the last state."""
+        """Tell whether Prefect has the whole log of a run, which arrives after its final state."""
         own = {"flow_run_id": {"any_": [run]}, "task_run_id": {"is_null_": True}}
         said = self.fleet.api("POST", "/logs/filter", logs=own)
         return any(entry["message"].startswith("Finished in state") for entry in said)
 
     def contests(self):
-        """Return what came of all challengers of this clone, by their digests."""
+        """Return the outcomes of all challengers of this clone, by digest."""
         found = map(files.read_json, self.clone.folder.glob("runs/*/promotion.json"))
         return {contest["challenger"]: contest for contest in found}
 
     def contest(self):
-        """Return what came of the export that is here, if it was judged."""
+        """Return the outcome of the present export, if it was judged."""
         return self.contests().get(seal.digest_bundle(self.clone.folder / paths.EXPORT))
 
     @contextmanager
     def nobody_promotes(self):
-        """Hold what whoever promotes in this clone must hold."""
+        """Hold the locks of a promotion in this clone."""
         with (self.clone.folder / paths.REGISTRY_LOCK).open("a") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
@@ -161,7 +161,7 @@ def until(claim):
 
 
 def text():
-    """Return sentences and their translations, by name; no sentence is there twice."""
+    """Return sentences and their translations, by name, without repeated sentences."""
     draw = random.Random(1)
     pairs = {}
     while len(pairs) < sum(PAIRS.values()):
@@ -176,7 +176,7 @@ TEXT = text()
 
 @pytest.fixture(scope="module", autouse=True)
 def _login(servers):
-    """Let this process into MLflow, too."""
+    """Give this process access to MLflow."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in servers.environment.items():
             if name.startswith("MLFLOW_"):
@@ -197,7 +197,7 @@ def here(fleet):
 
 @pytest.fixture(scope="module")
 def first(here):
-    """Nobody is champion yet."""
+    """The first training, without a champion."""
     return here.end(here.begin(*TINY, HARDLY))
 
 
@@ -208,7 +208,7 @@ def again(here, first):
 
 @pytest.fixture(scope="module")
 def renewed(here, again):
-    """More text, and steps enough; while it runs, its time comes round again."""
+    """More text and enough steps; the schedule is due again during the run."""
     here.write("train-2")
     run = here.begin(WELL)
     here.fleet.wait(run, "Running", seconds=SECONDS)
@@ -220,7 +220,7 @@ def renewed(here, again):
 
 @pytest.fixture(scope="module")
 def there(fleet, here, renewed):
-    """Another clone with all that was made in the first, and a worker of a pool of its own."""
+    """A second clone with all results of the first one, and a worker of another pool."""
     clone = fleet.clone("retrain-elsewhere", source=here.clone)
     deployment = fleet.own_deployment("retrain/retrain", "retrain-elsewhere")
     with fleet.worker(clone, "retrain-elsewhere"):
@@ -229,7 +229,7 @@ def there(fleet, here, renewed):
 
 @pytest.fixture(scope="module")
 def losers(here, there):
-    """A challenger that is worse, and beside it, in the other clone, one with another test set."""
+    """A worse challenger, and, in the other clone, one with another test set."""
     there.write("other", to="test")
     elsewhere = there.begin(HARDLY)
     worse = here.end(here.begin(HARDLY, "train.seed=2"))
@@ -244,9 +244,9 @@ def rolled_back(here, losers):
 
 @pytest.fixture(scope="module")
 def overlapping(here, there, rolled_back):
-    """Two that are better than the champion; nobody can promote until both are judged.
+    """Two challengers that are better; promotions are blocked until both are judged.
 
-    Returns what had become of each by then, and what they left.
+    Returns the outcomes of both at that time, and their results.
     """
     there.write("test")
     with here.nobody_promotes(), there.nobody_promotes():
@@ -259,12 +259,12 @@ def overlapping(here, there, rolled_back):
 
 
 NEW_WORDS = [word[::-1] for word in WORDS]
-"""Their translations stand in the text, but nobody has translated them so far."""
+"""Sentences of the text whose translations are not in it."""
 
 
 @pytest.fixture(scope="module")
 def taught(here, overlapping):
-    """What users corrected, most of it approved; then a night, another, and one after more."""
+    """Corrections, most of them approved; then three fine-tunings, two with new corrections."""
     draw = random.Random(2)
     mixed = [" ".join(draw.choices(NEW_WORDS, k=draw.randint(3, 6))) for _ in range(160)]
     pairs = {line: " ".join(word[::-1] for word in line.split()) for line in mixed}
@@ -280,7 +280,7 @@ def taught(here, overlapping):
 
 @pytest.fixture(scope="module")
 def distilled(here, taught):
-    """The last model, and what a run left that has a student learn what it translates."""
+    """The last model, and the results of a run that trains a student on its translations."""
     here.write("other")
     teacher = seal.digest_bundle(here.clone.folder / paths.EXPORT)
     run = here.fleet.submit(
@@ -297,7 +297,7 @@ def as_suggestion(pair):
     return Suggestion(languages=LANGUAGES, source=source, target=target)
 
 
-def test_the_first_of_all_is_champion(first):
+def test_first_model_becomes_champion(first):
     tags = first.tags[1]
 
     assert first.champion == 1
@@ -309,7 +309,7 @@ def test_the_first_of_all_is_champion(first):
     assert timedelta(0) < age < timedelta(hours=1)
 
 
-def test_without_anything_new_nothing_is_trained(first, again):
+def test_nothing_is_trained_without_changes(first, again):
     assert "Running stage" in first.log
     assert "Running stage" not in again.log
     assert "same: version 1, the champion, is the same export" in again.log
@@ -319,7 +319,7 @@ def test_without_anything_new_nothing_is_trained(first, again):
     assert again.champion == 1
 
 
-def test_new_text_is_noticed_and_trained_on(renewed):
+def test_new_text_is_detected_and_trained_on(renewed):
     left, _ = renewed
 
     assert "text/train-*.src and text/train-*.trg changed" in left.log
@@ -327,7 +327,7 @@ def test_new_text_is_noticed_and_trained_on(renewed):
     assert "Running stage 'train'" in left.log
 
 
-def test_who_is_better_becomes_champion_and_says_why(renewed):
+def test_better_model_becomes_champion_with_a_reason(renewed):
     left, _ = renewed
     tags = left.tags[2]
 
@@ -338,14 +338,14 @@ def test_who_is_better_becomes_champion_and_says_why(renewed):
     assert "test sentences" in left.shown["report"]
 
 
-def test_a_schedule_that_comes_round_too_early_is_skipped(renewed):
+def test_overlapping_scheduled_run_is_skipped(renewed):
     _, (meanwhile, too_early) = renewed
 
     assert meanwhile["name"] == "Running"
     assert "concurrency limit" in too_early["message"]
 
 
-def test_who_is_worse_is_rejected(renewed, losers):
+def test_worse_model_is_rejected(renewed, losers):
     before, _ = renewed
     left, _ = losers
 
@@ -356,7 +356,7 @@ def test_who_is_worse_is_rejected(renewed, losers):
     assert all(left.tags[number] == tags for number, tags in before.tags.items())
 
 
-def test_another_test_set_is_refused_before_anything_trains(losers):
+def test_another_test_set_is_an_error_before_training(losers):
     _, left = losers
 
     assert "version 2, the champion, was promoted on another test set" in left.message
@@ -366,7 +366,7 @@ def test_another_test_set_is_refused_before_anything_trains(losers):
     assert left.champion == 2
 
 
-def test_rollback_brings_the_champion_before_back(rolled_back, overlapping):
+def test_rollback_restores_the_previous_champion(rolled_back, overlapping):
     _, left = overlapping
     tags = left[0].tags[2]
 
@@ -374,7 +374,7 @@ def test_rollback_brings_the_champion_before_back(rolled_back, overlapping):
     assert "nobody liked it" == tags["rolled_back_reason"]
 
 
-def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
+def test_second_of_two_is_judged_against_the_first(overlapping):
     judged, left = overlapping
     tags = left[-1].tags
     of_run = {one["promotion"]: number for number, one in tags.items() if "promotion" in one}
@@ -394,8 +394,8 @@ def test_of_two_at_once_the_second_is_judged_against_the_first(overlapping):
         assert left[-1].champion == winner
 
 
-def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
-    """And nothing of the test set, which users have corrected, too, is learnt."""
+def test_corrections_are_trained_on_judged_and_promoted(overlapping, taught):
+    """Corrections of the test set are not trained on."""
     _, before = overlapping
     (night, _), same_settings = taught
 
@@ -409,7 +409,7 @@ def test_corrections_are_learnt_judged_and_promoted(overlapping, taught):
     assert same_settings
 
 
-def test_a_night_without_anything_new_trains_nothing(taught):
+def test_nothing_is_fine_tuned_without_new_corrections(taught):
     (night, after), _ = taught
 
     assert "no correction or setting has changed since" in after.log

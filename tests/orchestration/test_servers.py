@@ -1,4 +1,4 @@
-"""Servers as they are: started, asked, killed and stopped, with nothing left."""
+"""Servers: start, requests, kill and stop, without leftovers."""
 
 import json
 import signal
@@ -43,7 +43,7 @@ PAGES = {
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_of_other_sites_cannot_run_anything(servers, fleet, page):
-    """A flow, a deployment that runs a command of its own, and a run of it."""
+    """A flow, a deployment with its own command, and a run of it."""
     name = uuid.uuid4().hex
     script = {"prefect.deployments.steps.run_shell_script": {"script": f"touch {name}"}}
     before = fleet.api("POST", "/deployments/count")
@@ -74,7 +74,7 @@ def api(servers):
 
 @pytest.mark.parametrize("route", ["/events/in", "/events/out", "/logs/out"])
 def test_sockets_require_the_password(servers, route):
-    """Browsers let any page open one, and an event is enough to have a run taken for dead."""
+    """Any page can open a socket, and one event could mark a run as crashed."""
     address = api(servers).replace("http:", "ws:") + route
 
     with pytest.raises(InvalidStatus, match="HTTP 403"), connect(address):
@@ -89,7 +89,7 @@ def test_sockets_require_the_password(servers, route):
 
 
 class Program:
-    """The program behind `make server`, in a folder, at ports that are free."""
+    """Start the program of `make server` in a folder, at free ports."""
 
     def __init__(self, folder, log):
         self.folder = folder
@@ -112,12 +112,12 @@ class Program:
         return wait_for(lambda: "Commands of this folder" in self.log.read_text(), seconds=180)
 
     def exports(self):
-        """What it leaves for others."""
+        """The files for other programs."""
         lines = (self.folder / "environment").read_text().splitlines()
         return dict(line.removeprefix("export ").split("=", 1) for line in lines)
 
     def nothing_left(self):
-        """Whether all has ended, in as many seconds as a person would wait."""
+        """Tell whether all processes end within the seconds that a user would wait."""
         return wait_for(
             lambda: self.process.poll() is not None and not marked("SERVERS", self.mark), seconds=60
         )
@@ -134,7 +134,7 @@ def program(tmp_path_factory):
 
 
 def test_prefects_own_command_finds_the_server(program):
-    """Nothing is activated and nothing sourced."""
+    """No environment is activated and no file sourced."""
     assert program.answers()
     answer = subprocess.run(
         [Path(sys.executable).parent / "prefect", "variable", "set", "found", "7"],
@@ -154,9 +154,9 @@ def test_prefects_own_command_finds_the_server(program):
     assert 7 == known.json()["value"]
 
 
-def test_stopped_program_leaves_nothing(program):
+def test_stopped_program_leaves_no_process(program):
     assert program.answers()
-    assert len(marked("SERVERS", program.mark)) >= 4  # itself, Prefect, MLflow and its child
+    assert len(marked("SERVERS", program.mark)) >= 4  # the program, Prefect, MLflow and its child
 
     program.process.send_signal(signal.SIGTERM)
 
@@ -165,7 +165,7 @@ def test_stopped_program_leaves_nothing(program):
     assert not (program.folder.parent / ".env").is_symlink()
 
 
-def test_interrupted_start_leaves_nothing(program):
+def test_interrupted_start_leaves_no_process(program):
     program.start()
     assert wait_for(lambda: len(marked("SERVERS", program.mark)) >= 3, seconds=180)
 
@@ -175,7 +175,7 @@ def test_interrupted_start_leaves_nothing(program):
     assert 0 == program.process.returncode
 
 
-def test_killed_program_leaves_its_records_alone(program):
+def test_killed_program_keeps_its_records(program):
     first = json.dumps(sorted(path.name for path in program.folder.iterdir()))
     program.start()
     assert program.answers()

@@ -1,4 +1,4 @@
-"""``nmt serve`` as a process: clients of others, and faults."""
+"""``nmt serve`` as a process: other programs' clients, and faults."""
 
 import signal
 import time
@@ -39,7 +39,7 @@ def serving(folder, log):
 
 @pytest.fixture
 def own_server(tmp_path, folder):
-    """A server whose export may be changed."""
+    """A server with an export that a test can change."""
     with serving(folder, tmp_path / "log") as server:
         yield server
 
@@ -67,7 +67,7 @@ def test_libretranslatepy_works_unchanged(server, translators):
     ]
 
 
-def test_two_hundred_clients_at_once_get_their_own(server, translators):
+def test_two_hundred_clients_get_their_own_answers(server, translators):
     texts = [f"{LINE} {number}" for number in range(200)]
     with ThreadPoolExecutor(200) as clients:
         answers = list(clients.map(server.ask, texts))
@@ -77,9 +77,7 @@ def test_two_hundred_clients_at_once_get_their_own(server, translators):
     assert own.translate(texts) == [one.json()["translatedText"] for one in answers]
 
 
-def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
-    own_server, translators, folder
-):
+def test_replaced_export_is_swapped_without_failed_requests(own_server, translators, folder):
     old, new = (one.translate([LINE])[0] for one in translators)
     digest = seal.digest_bundle(folder)
     answers = []
@@ -103,8 +101,8 @@ def test_an_export_replaced_on_disk_is_swapped_without_a_failed_request(
     assert (model["problem"], model["digest"] != digest) == ("", True)
 
 
-def test_sigterm_under_load_ends_what_was_begun(tmp_path):
-    """Whoever was let in is answered; the others find nobody."""
+def test_sigterm_under_load_finishes_running_requests(tmp_path):
+    """Accepted requests are answered; later ones find no server."""
     outcomes = []
 
     def ask(number):
@@ -129,7 +127,7 @@ def test_sigterm_under_load_ends_what_was_begun(tmp_path):
     assert 200 in outcomes
 
 
-def test_no_log_holds_text_keys_or_addresses(server, log):
+def test_no_log_has_text_keys_or_addresses(server, log):
     before = len(log.read_text())
     server.ask("Geheim steht hier.")
     httpx2.post(f"{server.address}/translate?q=Geheimnis&source=de&target=en", trust_env=False)

@@ -1,4 +1,4 @@
-"""One definition, three ways to run it, the same bytes: by hand, as a flow, on two workers."""
+"""Three ways to run the pipeline give the same bytes: by hand, as a flow, on two workers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.support.projects import Untracked
 
 @pytest.fixture(scope="module")
 def ways(fleet):
-    """The three, one after another; only the last two clones share a remote."""
+    """The three runs, one after another; only the last two clones share a remote."""
     begun = fleet.clone("by-hand")
     by_hand = Untracked(begun.folder, begun.shared).run("dvc repro")
     flow = fleet.clone("flow").run("python -m flows.train")
@@ -36,8 +36,8 @@ def test_every_way_makes_the_same_bytes(ways, way):
     assert ways["by hand"].lock == ways[way].lock
 
 
-def test_each_stage_ran_in_its_pool_alone(ways, fleet):
-    """What the other pool made came through the remote."""
+def test_each_stage_ran_only_in_its_pool(ways, fleet):
+    """Results of the other pool came through the remote."""
     ran = {
         name: (ways[f"pool {name}"].folder / "worker.log").read_text() for name in ("cpu", "gpu")
     }

@@ -1,4 +1,4 @@
-"""Corpora as the download stage leaves them."""
+"""Corpora as the download stage writes them."""
 
 from nmt_core.base import files
 from nmt_core.base.jobs import WorkersConfig
@@ -7,7 +7,7 @@ from stages.paths import SIDES, SPLITS
 
 
 def bring(params, folder, *, processes=1, chunk_lines=None, **more):
-    """Run the download stage in a folder; return its measures and the pairs of each split."""
+    """Run the download stage in a folder; return its report and the pairs of each split."""
     places = {name: folder / name for name in ("corpus", "vectors", "downloads")}
     chunks = {} if chunk_lines is None else {"chunk_lines": chunk_lines}
     workers = WorkersConfig(processes=processes, **chunks)

@@ -11,14 +11,14 @@ def run(*arguments, lines=""):
 
 
 def invoke(main, *words, **environment):
-    """Run the function behind a program with what is typed after its name."""
+    """Run the function of a program with arguments."""
     app = typer.Typer()
     app.command()(main)
     return CliRunner().invoke(app, [*words], env=environment)
 
 
 def refuse(*arguments, lines=""):
-    """Return what a command that fails says of it."""
+    """Return the error message of a command that fails."""
     result = run(*arguments, lines=lines)
     assert (result.exit_code, result.stdout) == (1, "")
     return result.stderr

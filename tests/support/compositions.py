@@ -1,4 +1,4 @@
-"""What groups compose to, remembered: tests ask for the same ones again and again."""
+"""Compositions of groups, cached, because many tests use the same ones."""
 
 import copy
 
@@ -10,7 +10,7 @@ from stages.configure import compose as module
 
 @pytest.fixture(autouse=True, scope="session")
 def _remembered():
-    """Compose groups once for each choice and content of their files, errors apart."""
+    """Compose groups once for each choice and content of their files; errors are not cached."""
     known = {}
     compose = module.compose_groups
 

@@ -1,4 +1,4 @@
-"""Pages about data, of corpora that a test writes."""
+"""Pages about data, with corpora of a test."""
 
 from nmt_core.base.languages import Languages
 from stages.reporting.data_page import render_data_page
@@ -24,7 +24,7 @@ NEAR = {
 
 
 def describe(name, *, train=3, weight=1.0, licence="own"):
-    """Return what the metrics of the download stage say of a corpus."""
+    """Return the download stage's report of a corpus."""
     return {
         "kind": name,
         "licence": licence,
@@ -38,7 +38,7 @@ def describe(name, *, train=3, weight=1.0, licence="own"):
 
 
 def gather(corpora, near):
-    """Return the metrics of a download stage of these corpora."""
+    """Return the report of a download stage with these corpora."""
     splits, [first, *_] = ("train", "validation", "test"), corpora.values()
     removed = {
         split: {why: n * len(corpora) for why, n in first["removed"][split].items()}

@@ -1,4 +1,4 @@
-"""A corpus of the demo grammar; and the grammar with few words, to look for certain sentences."""
+"""A corpus of the demo grammar; and the grammar with few words, to search for certain sentences."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,24 +15,24 @@ from stages.demo.reader import read_grammar
 
 TEXT = GRAMMAR.read_text(encoding="utf-8")
 ROUND = 50
-"""Draws after which those that are most like a sentence decide what is drawn rather."""
+"""Number of draws after which the sentences most similar to the wanted one get more weight."""
 
 
 @cache
 def draw_corpus() -> dict[Split, list[Pair]]:
-    """Return a corpus of the grammar, written once, of which tests take as much as they need."""
+    """Return a corpus of the grammar, generated once; tests use as many pairs as they need."""
     return generate(GrammarConfig(train_pairs=4000, validation_pairs=200, test_pairs=300))
 
 
 def forms_of(word: Alternative, side: int) -> set[str]:
-    """Return the forms of a word in a language, without empty ones."""
+    """Return the non-empty forms of a word in a language."""
     bodies = word.sides[side].values()
     forms = ([body] if isinstance(body, str) else body.words.values() for body in bodies)
     return {form.strip() for found in forms for form in found} - {""}
 
 
 def narrow(keeps: Callable[[str, Alternative], bool]) -> Grammar:
-    """Return the grammar with those alternatives alone that are kept, where there are several."""
+    """Return the grammar with only the kept alternatives, if there are several."""
     grammar = read_grammar(TEXT)
     for symbol, listed in grammar.symbols.items():
         if len(listed) > 1:
@@ -41,14 +41,14 @@ def narrow(keeps: Callable[[str, Alternative], bool]) -> Grammar:
 
 
 def translate(sentence: str) -> str | None:
-    """Return the English of a German sentence, with 0 for each number; None if it is none."""
+    """Return the English of a German sentence, with 0 for each number, or None."""
     wanted = re.sub(r"\d+", "0", sentence)
     shown = sentence.lower()
     words = re.findall(r"\w+", shown)
     parts = {cut for word in words for n in range(len(word) + 1) for cut in (word[:n], word[n:])}
 
     def keeps(symbol: str, one: Alternative) -> bool:
-        """Keep what says nothing but words of the sentence, and rather draw long ones."""
+        """Keep alternatives with only words of the sentence, and prefer long ones."""
         del symbol
         one.weight = 1
         if one.word:
@@ -64,7 +64,7 @@ def translate(sentence: str) -> str | None:
     for number in range(40_000):
         try:
             node = grammar.draw(Random(number))
-        except DeadEndError:  # the words that are left do not go together
+        except DeadEndError:  # the remaining words do not fit together
             continue
         german, english = (re.sub(r"\d+", "0", text) for text in grammar.say(node))
         if german == wanted:
@@ -80,7 +80,7 @@ def translate(sentence: str) -> str | None:
 
 
 def prefer(nodes: Iterable[Node]) -> None:
-    """Give what these were made of a greater weight."""
+    """Increase the weights of the alternatives of these sentences."""
     for node in nodes:
         node.alternative.weight += 1
         prefer(node.children.values())

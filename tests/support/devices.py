@@ -1,7 +1,7 @@
-"""Trainings on a GPU, or on the processor that stands in for one, for test_device_laws.
+"""Trainings on a GPU, or on a CPU without one, for test_device_laws.
 
-Usage: python -m tests.support.devices FOLDER, by torchrun or alone; leaves the weights that a
-training ends with in FOLDER/PROCESSES.safetensors.
+Usage: python -m tests.support.devices FOLDER, by torchrun or alone; writes the final weights to
+FOLDER/PROCESSES.safetensors.
 """
 
 import sys
@@ -21,7 +21,7 @@ from tests.support.pairs import write_pairs
 from tests.support.trainings import Log, trainer
 
 LONG, MANY = 400, 64
-"""Tokens of a sentence and sentences of a batch that takes some hundred megabytes."""
+"""Tokens per sentence and sentences per batch; a batch takes some hundred megabytes."""
 
 
 def find():
@@ -29,7 +29,7 @@ def find():
 
 
 def make_large_training(folder, name, compute):
-    """A training of one large batch without dropout, and what it says."""
+    """A training of one large batch without dropout, and its messages."""
     dataset = write_pairs(folder / "pairs", longest=LONG, count=MANY)
     training = trainer(
         dataset, folder / "checkpoints", log := Log(), name=name, dropout=0.0, compute=compute
@@ -40,7 +40,7 @@ def make_large_training(folder, name, compute):
 
 
 def update_once(training):
-    """Make an update; return the weights after it, and the bytes that it took at most."""
+    """Make an update; return the weights after it, and its peak memory in bytes."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     training.train_step(next(training.objective.batches.start_from(training.progress.position)))
@@ -50,7 +50,7 @@ def update_once(training):
 
 @contextmanager
 def at_most(count):
-    """Let this process have so many bytes of the GPU, beside what it holds."""
+    """Limit this process to a number of bytes of the GPU, in addition to its present use."""
     torch.cuda.empty_cache()
     whole = torch.cuda.get_device_properties(0).total_memory
     torch.cuda.set_per_process_memory_fraction(min(1.0, count / whole))
@@ -68,7 +68,7 @@ def main(folder):
     with init_process_group(WorldConfig()) as world:
         place = folder / f"{world.size}-{world.rank}"
         dataset = write_pairs(place / "pairs", longest=8)
-        exact = {"dropout": 0.0, "dtype": torch.float64}  # order of sums makes no difference
+        exact = {"dropout": 0.0, "dtype": torch.float64}  # the order of sums makes no difference
         compute = Compute(find(), torch.float32)
         training = trainer(dataset, place, Log(), compute=compute, world=world, **exact)
         training.fit()

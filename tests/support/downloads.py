@@ -1,4 +1,4 @@
-"""A file to fetch over HTTP, and what a failed attempt says."""
+"""A file to fetch over HTTP, and the message of a failed attempt."""
 
 import hashlib
 

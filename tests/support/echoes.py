@@ -1,4 +1,4 @@
-"""Translators of documents that answer what a test wants."""
+"""Translators of documents with answers of a test."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ DOUBTFUL = [
     Answer("x", breaches=(Breach("number", "1", "1", "missing"),)),
     Answer("x", restored_words=("Haus",)),
 ]
-"""Translations that a person must look at."""
+"""Translations that need review."""
 
 
 class Echo:
-    """Answers every line by a function of it, and notes what it was asked."""
+    """Translates every line by a function, and records its input."""
 
     def __init__(self, answer: Callable[[str], str | Answer], **segmenter):
         self.answer = answer
@@ -56,7 +56,7 @@ def show_marks(items):
 
 
 def show_passages(document):
-    """Return what is translated together, with a sign for each mark."""
+    """Return the texts of one call, with a sign for each mark."""
     return [show_marks(passage.items) for passage in document.passages]
 
 
@@ -66,17 +66,17 @@ def keep(document):
 
 
 def shout(document):
-    """Translate into capitals: every word stays where it is, and is another one."""
+    """Translate into capitals: every word keeps its position and changes."""
     return Echo(str.upper).translate(document)
 
 
 def answer(document, text):
-    """Translate every sentence by the same text."""
+    """Translate every sentence to the same text."""
     return Echo(lambda _: text).translate(document)
 
 
 def garble(document, seed):
-    """Translate by a translator that shuffles, drops and doubles words, and leaves gaps in them."""
+    """Translate by a translator that shuffles, drops and doubles words, and leaves gaps."""
 
     def answer_line(line):
         generator = random.Random(f"{seed} {line}")

@@ -15,7 +15,7 @@ from tests.support.projects import Copy, begin
 from tests.support.served import lasting_client
 
 BRIEFLY = "train.budget.steps=40 train.training.validate_every=20"
-"""All that a training does, it does twice."""
+"""Factor for trainings, which do everything twice."""
 
 
 ENDS = ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
@@ -23,7 +23,7 @@ ENDS = ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
 
 @dataclass
 class Clone(Copy):
-    """A project whose programs talk to the servers, and can be found by a mark."""
+    """A project whose programs use the servers, and have a mark in their environment."""
 
     servers: dict[str, str] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -35,21 +35,21 @@ class Clone(Copy):
         return ours | {"FLEET": self.mark, "PREFECT_HOME": home}
 
     def processes(self):
-        """Return what runs anywhere with our mark in its environment."""
+        """Return all processes with this test's mark in their environment."""
         return marked("FLEET", self.mark)
 
     def process(self, *words):
-        """Return the process whose command has these words."""
+        """Return the process with these words in its command."""
         [found] = [p for p in self.processes() if all(w in read_command(p) for w in words)]
         return found
 
     def remote(self, url):
-        """Share what is made here with all clones that name the same."""
+        """Share results with all clones that name the same remote."""
         self.run(f"dvc remote add --quiet --local --force --default shared {url}")
 
 
 class Fleet:
-    """What a test sends out on the servers."""
+    """The clones, workers and runs of a test."""
 
     def __init__(self, servers, folder):
         self.servers = servers
@@ -76,7 +76,7 @@ class Fleet:
         return done.stdout
 
     def clone(self, name, *, source=None):
-        """Return a clone of the origin, or a copy of one with all that was made in it."""
+        """Return a clone of the origin, or a copy of a clone with all its results."""
         folder = self.folder / name
         if source is None:
             subprocess.run(["git", "clone", "--quiet", self.origin.folder, folder], check=True)
@@ -87,7 +87,7 @@ class Fleet:
 
     @contextmanager
     def worker(self, clone, pool, *options):
-        """Keep a worker at work in a clone, and end it with all it started."""
+        """Run a worker in a clone, and end it with all its processes."""
         with (clone.folder / "worker.log").open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "flows.worker", pool, *options],
@@ -110,7 +110,7 @@ class Fleet:
                 left.kill()
 
     def own_deployment(self, name, pool):
-        """Offer a deployment in another pool, so that nobody else's worker takes its runs."""
+        """Create a deployment in another pool, so that only its own worker runs it."""
         flow, _, _ = name.partition("/")
         found = self.api("GET", f"/deployments/name/{name}")
         self.api(
@@ -127,7 +127,7 @@ class Fleet:
         return f"{flow}/{pool}"
 
     def submit(self, name, **parameters):
-        """Ask for a run of a deployment; return its number."""
+        """Start a run of a deployment; return its id."""
         deployment = self.api("GET", f"/deployments/name/{name}")
         run = self.api(
             "POST",
@@ -152,17 +152,17 @@ class Fleet:
         assert state["name"] in names, f"{state['message']}\n{self.said(run)}"
 
     def said(self, run):
-        """Return the log of a run, as Prefect has it."""
+        """Return the log of a run from Prefect."""
         filters = {"logs": {"flow_run_id": {"any_": [run]}}, "limit": 200}
         return "\n".join(entry["message"] for entry in self.api("POST", "/logs/filter", **filters))
 
     def artifacts(self, run):
-        """Return what a run shows, by key."""
+        """Return the artifacts of a run by key."""
         found = self.api("POST", "/artifacts/filter", artifacts={"flow_run_id": {"any_": [run]}})
         return {artifact["key"]: artifact["data"] for artifact in found}
 
     def api(self, method, route, /, **body):
-        """Ask Prefect; a server that is being started again is asked again."""
+        """Send a request to Prefect; retry while the server restarts."""
         end = time.monotonic() + 60
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Write parallel text as programs of others do, in each format and each compression."""
+"""Write parallel text in each format and compression, like other programs."""
 
 import bz2
 import csv
@@ -80,7 +80,7 @@ BOOK = {
     "xl/_rels/workbook.xml.rels": LINK.format("worksheet", "worksheets/sheet1.xml"),
     "xl/styles.xml": f"<styleSheet>{STYLES}</styleSheet>",
 }
-"""All of a workbook but its sheet; the styles 1 and 2 are those of days and times."""
+"""All parts of a workbook except its sheet; the styles 1 and 2 are for days and times."""
 
 
 def workbook(rows):
@@ -114,7 +114,7 @@ def unzipped(data):
 
 
 def moses(pairs, source="de", target="en"):
-    """As OPUS has it; a line holds no line end."""
+    """OPUS's format; lines have no line ends."""
     sides = zip(*pairs, strict=True)
     texts = {
         f"Tatoeba.de-en.{code}": "".join(f"{line}\n" for line in lines).encode()
@@ -143,11 +143,11 @@ COMPRESSORS = {
 
 
 UNDEFINED = bytes.fromhex("81 8d 8f 90 9d")
-"""Bytes that are no character of Windows-1252."""
+"""Bytes that are not characters in Windows-1252."""
 
 
 def read_as_windows(text):
-    """Return what a program shows that takes UTF-8 for Windows-1252, as browsers read that."""
+    """Return UTF-8 text decoded as Windows-1252, like browsers do."""
     return "".join(
         bytes([byte]).decode("latin-1" if byte in UNDEFINED else "cp1252") for byte in text.encode()
     )

@@ -1,4 +1,4 @@
-"""What the workers of tests do. They import this file, so it imports little."""
+"""Functions of the tests' workers. Workers import this file, so it imports little."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ LINES = "lines"
 
 
 def copy(job, part):
-    """Write the lines down; say who did it."""
+    """Write the lines; return the worker's process id."""
     for span in job.spans:
         text = "".join(f"{line}\n" for line in span.read())
         (part / LINES).write_text(text, encoding="utf-8", newline="")
@@ -21,13 +21,13 @@ def copy(job, part):
 
 
 def imports(job, part):
-    """Return whether there are spaCy and torch."""
+    """Return whether spaCy and torch are imported."""
     torch = sys.modules["torch"] is not None
     return import_module("spacy") is not None, torch
 
 
 def copy_backwards_in_time(job, part):
-    """The later a job, the sooner it is done."""
+    """Finish later jobs sooner."""
     time.sleep(0.3 / job.spans[0].first)
     return copy(job, part)
 
@@ -43,7 +43,7 @@ def tokenize_lingering(job, part):
 
 
 def linger(job):
-    """Whoever is the first to come here says so in a file beside the text, and stays for long."""
+    """Stay for long in the first worker, which writes a file beside the text."""
     path = job.spans[0].path
     try:
         with path.with_name("lingering").open("x") as flag:
@@ -64,14 +64,14 @@ def fail(job, part):
 
 
 class Words:
-    """What takes long to read."""
+    """A text that takes long to read."""
 
     def __init__(self, path):
         self.text = path.read_text()
 
 
 def together(done, path):
-    """Put together what was copied; return who did it."""
+    """Join the copied parts; return the workers' process ids."""
     path.touch()
     workers = []
     for part, worker in done:

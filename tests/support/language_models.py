@@ -1,4 +1,4 @@
-"""Train language models of a few tokens."""
+"""Train language models with few tokens."""
 
 from nmt_core.base.config import build
 from nmt_core.extensions.language_models.model import TextModel
@@ -13,7 +13,7 @@ TEXT = "the cat sat.\nthe dog sat, too.\n\nthe cat ran.\n" * 12
 
 
 class Log:
-    """A display that shows nothing."""
+    """A display without output."""
 
     def step(self, **_): ...
 
@@ -46,7 +46,7 @@ def learnt(folder, model=LSTM, *, log=None, unit="character", training=(), text=
 
 
 def seal(folder, text_model, **learning):
-    """Write a model that was learnt here."""
+    """Write a model that was trained here."""
     write_language_model(folder, text_model.model, text_model.units, learning=learning)
 
 

@@ -1,4 +1,4 @@
-"""OPUS as its server is: an index of archives, each of two files for Moses."""
+"""OPUS's server: an index of archives, each with two files for Moses."""
 
 import json
 
@@ -6,7 +6,7 @@ from tests.support.formats import zipped
 
 
 def describe_archive(corpus, version, **changes):
-    """Return the entry of an archive, as the index has it; some fields may be empty text."""
+    """Return the entry of an archive in the index; some fields may be empty."""
     entry = {
         "alignment_pairs": 3,
         "corpus": corpus,
@@ -30,7 +30,7 @@ def index(*entries):
 
 
 def archive(pairs, corpus="Tatoeba", source="de", target="en"):
-    """Return an archive; a line of a third file tells which documents a pair is of."""
+    """Return an archive; a third file has the documents of each pair."""
     members = {
         f"{corpus}.{source}-{target}.{code}": "".join(f"{line}\n" for line in lines)
         for code, lines in zip((source, target), zip(*pairs, strict=True), strict=True)

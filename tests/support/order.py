@@ -1,21 +1,21 @@
-"""Shares of the slow tests, and the order of files: those that start whole systems begin."""
+"""Shares of the slow tests, and the order of files: those that start whole systems come first."""
 
 from zlib import crc32
 
 SHARES = 5
 
 FIRST = ("tests/orchestration/", "tests/e2e/", "tests/integration/")
-"""Folders whose files take longest, so that no process begins one of them at the end."""
+"""Folders with the slowest files, so that no process starts one of them at the end."""
 
 
 def pytest_addoption(parser):
-    """Let a run take a share of the slow tests, and all others."""
+    """Add an option for a share of the slow tests; other tests always run."""
     shares = [str(share) for share in range(1, SHARES + 1)]
     parser.addoption("--share", choices=shares, help="of the slow tests")
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with files that take longest; pytest-xdist gives out files in this order."""
+    """Start with the slowest files; pytest-xdist distributes files in this order."""
     if share := config.getoption("share"):
         left_out = [item for item in items if is_slow(item) and find_share(item) != int(share)]
         config.hook.pytest_deselected(items=left_out)
@@ -28,5 +28,5 @@ def is_slow(item):
 
 
 def find_share(item):
-    """Return the share of a test; all tests of a file share its fixtures."""
+    """Return the share of a test; tests of a file share fixtures, so they are in one share."""
     return crc32(item.nodeid.partition("::")[0].encode()) % SHARES + 1

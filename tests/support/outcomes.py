@@ -1,4 +1,4 @@
-"""What came of trainings that nobody ran."""
+"""Outcomes of trainings that did not run."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Packages of others, installed for a test: a module, and entry points for what is in it."""
+"""Packages of third parties, installed for a test: a module, and its entry points."""
 
 import re
 import sys
@@ -10,20 +10,17 @@ _numbers = count()
 
 
 def example_of(kind):
-    """The code that a docstring shows."""
+    """Return the code in a docstring."""
     text = cleandoc(kind.__doc__)
     return dedent(re.search(r"::\n\n((?:    .*\n|\n)+)", f"{text}\n")[1])
 
 
 def install(folder, monkeypatch, code, *, name=None, **points):
-    """Put a module on the path whose package offers things, and return its name.
+    """Install a module with entry points, and return its name.
 
-    Args:
-        folder: takes the package.
-        monkeypatch: takes it away again.
-        code: of the module.
-        name: of the module; None for one that no other has.
-        points: names of things in it, by the group without ``nmt.``: ``metrics={"ter": "Ter"}``.
+    Args: folder: folder of the package. monkeypatch: uninstalls it after the test. code: code of
+    the module. name: name of the module; None for a unique one. points: names in the module, by
+    group without ``nmt.``: ``metrics={"ter": "Ter"}``.
     """
     name = name or f"their_package_{next(_numbers)}"
     place = folder / name

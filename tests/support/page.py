@@ -1,4 +1,4 @@
-"""The real server for tests of its page, over translators that know some words by heart."""
+"""The real server for tests of its page, with translators that know some words."""
 
 import re
 import time
@@ -32,19 +32,19 @@ WORDS = {
     "ist": ("is", 0.99),
     "lang": ("long", 0.78),
 }
-"""What a word becomes, and the probability of each of its tokens."""
+"""The translation of each word, and the probabilities of its tokens."""
 
 ARABIC = {"the": "ال", "has": "لديه", "law": "قانون"}
 
 BIRDS = ("Eule", "Uhu", "Kauz", "Specht")
-"""Words that were never read in training, like few others."""
+"""Words that are not in the training text."""
 
 SLOW = "Langsam"
-"""A text with this word is translated after a second and a half."""
+"""A text with this word takes one and a half seconds."""
 
 
 class WordsAndSigns:
-    """Cuts lines into words and signs; another process may be sent it."""
+    """Splits lines into words and signs; it can be sent to another process."""
 
     def tokens(self, line):
         found = re.findall(r"\w+|[^\w\s]", line)
@@ -52,7 +52,7 @@ class WordsAndSigns:
 
 
 class WordByWord(StandIn):
-    """Each word's tokens attend to the word that they come from; other words stay as they are."""
+    """The tokens of each word attend to its source word; unknown words are copied."""
 
     def __init__(self, source, target):
         super().__init__(languages=(source, target))
@@ -65,7 +65,7 @@ class WordByWord(StandIn):
         return own
 
     def read(self, line):
-        """Return each word and sign with what it becomes."""
+        """Return each word and sign with its translation."""
         return [
             (token, self.look_up(token.removeprefix("▁"))) for token in self.source.tokens(line)
         ]
@@ -110,7 +110,7 @@ class WordByWord(StandIn):
 
 @contextmanager
 def serving(pairs=PAIRS, keys=None, **settings) -> Iterator[str]:
-    """Run the server in a thread, and give its address."""
+    """Run the server in a thread, and yield its address."""
     listening = listen(ServerConfig(port=0))
     app = serve_stand_in(*(WordByWord(*pair) for pair in pairs), **settings)
     app.state.service.keys = keys

@@ -1,4 +1,4 @@
-"""What tests do with the page, and read from it."""
+"""Actions on the page, and values read from it."""
 
 import time
 
@@ -21,14 +21,14 @@ def write(page, text):
 
 
 def translated(page, text, *, seconds=20):
-    """Wait until a translation is there, none of another text."""
+    """Wait until a translation is shown that is not outdated."""
     words = page.locator("#translation:not(.old) .word")
     expect(words.first).to_be_visible(timeout=1000 * seconds)
     assert text == shown(page)
 
 
 def shown(page):
-    """What stands there, without what is said to screen readers alone."""
+    """Return the visible text, without text only for screen readers."""
     return page.locator("#translation").evaluate(
         "place => { const copy = place.cloneNode(true);"
         " copy.querySelectorAll('.unseen').forEach(one => one.remove());"
@@ -41,7 +41,7 @@ def word(page, text):
 
 
 def marked(page, place):
-    """The words that are marked most in a text."""
+    """Return the most strongly marked words in a text."""
     return page.locator(f"{place} .attended").evaluate_all(
         "all => all.filter(one => one.style.getPropertyValue('--weight') > 0.5)"
         ".map(one => one.firstChild.textContent)"
@@ -53,7 +53,7 @@ def options(page, which):
 
 
 def record(page, path="/translate"):
-    """Return a list to which requests will be added: JSON, or the form as it was sent."""
+    """Return a list to which requests are added: JSON, or the form that was sent."""
     asked = []
 
     def keep(request):
@@ -72,7 +72,7 @@ def wait_for_requests(page, asked, number):
 
 
 def refuse(page, status, sentence="no", path="translate", **headers):
-    """Answer the next request so."""
+    """Answer the next request with this response."""
     told = {name.replace("_", "-"): value for name, value in headers.items()}
     page.route(
         f"**/{path}",

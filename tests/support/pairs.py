@@ -1,4 +1,4 @@
-"""Pairs of made-up words, the target the source reversed."""
+"""Pairs of made-up words; the target is the reversed source."""
 
 from nmt_core.base.random import make_generator
 from nmt_core.data.shards import Block, ShardDataset, write_shards
@@ -6,7 +6,7 @@ from tests.support.presets import TARGET_SIZE
 
 
 def write_pairs(folder, *, longest, count=60):
-    """Write pairs of up to so many words; return them."""
+    """Write pairs with at most a number of words; return them."""
     draw = make_generator(0, "pairs")
 
     def pairs():

@@ -5,11 +5,11 @@ import yaml
 from tests.support.projects import PROJECT
 
 STAGES = yaml.safe_load((PROJECT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
-CODE = STAGES.pop("code")  # which always runs
+CODE = STAGES.pop("code")  # always runs
 
 
 def list_stages(pool=None):
-    """Return the stages in their order, or those that the workers of a pool run."""
+    """Return the stages in order, or only those of a pool."""
     return [name for name, stage in STAGES.items() if pool in (None, stage["meta"]["pool"])]
 
 

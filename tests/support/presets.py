@@ -1,4 +1,4 @@
-"""The presets of conf/model, made small."""
+"""The presets of conf/model in a small size."""
 
 import torch
 import yaml
@@ -20,11 +20,11 @@ SHRUNK = {
 
 
 def read_model(name):
-    """Return the model settings of a preset of conf/model, and of those that it starts from."""
+    """Return the model settings of a preset of conf/model, including its base presets."""
     group = yaml.safe_load((PROJECT / f"conf/model/{name}.yaml").read_text())
     shape = {}
     for part in group.get("defaults", ["_self_"]):
-        if isinstance(part, dict):  # of another group, which is none of models
+        if isinstance(part, dict):  # of another group
             continue
         shape |= group.get("train", {}).get("model", {}) if part == "_self_" else read_model(part)
     return shape
@@ -35,7 +35,7 @@ PRESETS = {
     for path in sorted((PROJECT / "conf/model").glob("*.yaml"))
     if path.stem not in ("student", "transformer_small")  # the transformer in other sizes
 }
-"""The model settings of the groups."""
+"""The model settings of each preset."""
 
 VARIANTS = {
     "transformer_post_learned": PRESETS["transformer"]
@@ -54,18 +54,18 @@ VARIANTS = {
 
 
 def shrunk(model):
-    """Return the small values of what a model has a value for; its nulls stay."""
+    """Return small values for the settings that a model has; null stays null."""
     return {key: small for key, small in SHRUNK.items() if model.get(key) is not None}
 
 
 def tiny_config(name):
-    """A preset made small; what makes it that preset stays."""
+    """Return a preset in a small size, with its characteristic settings."""
     values = (PRESETS | VARIANTS)[name]
     return read_model_config(values | shrunk(values))
 
 
 def tiny_model(name, *, seed=0, words=TARGET_SIZE, **changes):
-    """A freshly initialised tiny model."""
+    """A freshly initialized tiny model."""
     torch.manual_seed(seed)
     shape = tiny_config(name).model_copy(update=changes)
     return build_model(shape, source_size=words, target_size=words)

@@ -1,4 +1,4 @@
-"""What runs, and waiting for what comes about."""
+"""Processes, and waiting for conditions."""
 
 import os
 import subprocess
@@ -20,11 +20,11 @@ signal.signal(signal.SIGTERM, save)
 print("ready", flush=True)
 time.sleep(60)
 """
-"""A program that saves when SIGTERM comes, as soon as there is a file called leave."""
+"""A program that saves after SIGTERM, as soon as there is a file called leave."""
 
 
 def run_python(code, **environment):
-    """Return what a program says that runs with variables added to its environment."""
+    """Return the output of a program with additional environment variables."""
     return subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": str(PROJECT)} | environment,
@@ -35,7 +35,7 @@ def run_python(code, **environment):
 
 
 def read_command(process):
-    """Return the command of a process; nothing of one that has ended meanwhile."""
+    """Return the command of a process; empty if it has ended."""
     try:
         return " ".join(process.cmdline())
     except psutil.NoSuchProcess:
@@ -43,7 +43,7 @@ def read_command(process):
 
 
 def at_work_in(folder):
-    """Return the processes whose working directory is in a folder; those of servers are."""
+    """Return the processes, such as servers, whose working directory is in a folder."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -67,7 +67,7 @@ def marked(name, value):
 
 
 def wait_for(claim, *, seconds):
-    """Ask until something is true, and return the last answer."""
+    """Call a function until its result is true, and return the result."""
     end = time.monotonic() + seconds
     while not (answer := claim()) and time.monotonic() < end:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The whole project in miniature, in folders of its own, to be run by its own commands."""
+"""The whole project in miniature, in its own folders, run by its own commands."""
 
 import json
 import os
@@ -46,7 +46,7 @@ SMALL = {
     "export.shortlist": "null",
     "export.golden_sentences": 3,
 }
-"""Settings with which any preset is done in seconds, once its shape is small."""
+"""Settings with which any small preset takes seconds."""
 
 TRANSFORMER = {
     "train.model.width": 32,
@@ -59,7 +59,7 @@ TRANSFORMER = {
 
 
 def overrides(**settings):
-    """Return settings as they are typed."""
+    """Return settings as command-line arguments."""
     return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
@@ -73,9 +73,9 @@ TINY = f"data=demo model=transformer {overrides(**(SMALL | TRANSFORMER | SCHEDUL
 
 
 def a_users_environment():
-    """Return what is set in a shell of people who have set nothing, in our virtual environment.
+    """Return the environment of a user with our virtual environment and no other variables.
 
-    Variables of the machine that the tests run on, such as PYTHONDONTWRITEBYTECODE, hide faults.
+    Variables of the test machine, such as PYTHONDONTWRITEBYTECODE, would hide faults.
     """
     ours = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     return ours | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
@@ -83,7 +83,7 @@ def a_users_environment():
 
 @dataclass
 class Copy:
-    """A project of its own, and the log of what ran in it last."""
+    """A project, and the log of its last command."""
 
     folder: Path
     shared: Path
@@ -133,7 +133,7 @@ class Copy:
 
     @property
     def ran(self):
-        """The stages that the last command ran, in order, but for the digests of the code."""
+        """The stages that the last command ran, in order, without the stage ``code``."""
         return re.findall(r"^Running stage '(?!code')(\w+)':", self.log, re.MULTILINE)
 
     @property
@@ -145,18 +145,18 @@ class Copy:
         return files.sha256(self.folder / "models/trained/model.safetensors")
 
     def digests(self):
-        """Return the digest of each file that stages made, by path."""
+        """Return the digest of each file that stages wrote, by path."""
         parts = ("data", "metrics", "models", "reports")
         found = (path for part in parts for path in (self.folder / part).rglob("*"))
         made = [path for path in found if path.is_file() and path.name != ".gitignore"]
         return {str(path.relative_to(self.folder)): files.sha256(path) for path in made}
 
     def checkpoints(self):
-        """Steps at which training could continue."""
+        """The steps of checkpoints."""
         return [int(path.stem[5:]) for path in self.folder.glob("checkpoints/*/step-*.json")]
 
     def trained_to(self, step):
-        """Wait until training has come to a step, for as long as a busy machine may need."""
+        """Wait until training has reached a step; busy machines get more time."""
         end = time.monotonic() + 300
         while time.monotonic() < end:
             for journal in self.folder.glob("runs/*/journal.jsonl"):
@@ -178,7 +178,7 @@ class Copy:
 
 @dataclass
 class Untracked(Copy):
-    """A project without MLflow, which would take longer than a training of seconds."""
+    """A project without MLflow, which would take longer than a short training."""
 
     @property
     def environment(self):
@@ -190,7 +190,7 @@ class Untracked(Copy):
 
 
 def copy_project(folder, *, parts=PARTS, names=FILES):
-    """Copy the code of rooms, and files of the top folder."""
+    """Copy packages and files of the top folder."""
     for part in parts:
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(PROJECT / part, folder / part, ignore=ignore)
@@ -200,7 +200,7 @@ def copy_project(folder, *, parts=PARTS, names=FILES):
 
 
 def begin(folder, shared, *, settings=""):
-    """A clone with parameters and nothing made yet, as one commit."""
+    """Return a clone with settings, before any stage ran, as one commit."""
     copy = Copy(folder, shared)
     copy_project(folder)
     (copy.folder / ".git").mkdir()

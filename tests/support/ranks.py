@@ -2,8 +2,8 @@
 
 Usage: python -m tests.support.ranks FOLDER RANK
 
-Runs every scenario in turn, in FOLDER/SCENARIO, and leaves there what it found, as RANK.json and,
-of weights, RANK.safetensors.
+It runs every scenario in FOLDER/SCENARIO, and writes its results there, as RANK.json and, for
+weights, RANK.safetensors.
 """
 
 import sys
@@ -24,7 +24,7 @@ from tests.support import subword_pairs, trainings
 from tests.support.pairs import write_pairs
 
 PATIENT, IMPATIENT = 120.0, 5.0
-"""Time-outs, in seconds."""
+"""Timeouts, in seconds."""
 
 STEPS, CUT_AT = 12, 8
 
@@ -36,11 +36,11 @@ SAME = {
     "sampled": {"sampled_softmax": 4, "label_smoothing": 0.0},
     "subwords": {"draws_subwords": True},
 }
-"""Trainings of which any number of processes makes the same."""
+"""Trainings that are the same with any number of processes."""
 
 
 class Log(trainings.Log):
-    """One that remembers losses alone."""
+    """A display that only records losses."""
 
     def __init__(self):
         super().__init__()
@@ -51,7 +51,7 @@ class Log(trainings.Log):
 
 
 def disturb(training, happens):
-    """Let something happen before an update."""
+    """Call a function before an update."""
     train_step = training.train_step
 
     def disturbed(share):
@@ -63,15 +63,15 @@ def disturb(training, happens):
 
 
 def write_texts(folder):
-    """Pairs of which many are a batch of their own, and lines in subwords."""
+    """Pairs, many of which are a batch of their own, and lines in subwords."""
     write_pairs(folder / "pairs", longest=8)
     subword_pairs.write_lines(folder / "lines", "bpe_dropout")
 
 
 def trainer(folder, world=ALONE, *, preset="transformer", draws_subwords=False, **settings):
-    """A training in float64, where sums in another order differ by nothing that grows.
+    """A training in float64, so that other orders of sums make no difference that grows.
 
-    Every process begins with other weights; those of the first are to count.
+    Every process starts with other weights; those of rank 0 must be used.
     """
     dataset = ShardDataset(folder.parent / ("lines" if draws_subwords else "pairs"))
     chosen = {"dropout": 0.0, "max_tokens": 16, "select_by": "loss"}
@@ -94,7 +94,7 @@ def trainer(folder, world=ALONE, *, preset="transformer", draws_subwords=False, 
 
 
 def cut(folder, world, **settings):
-    """Train until the power fails, everywhere at once."""
+    """Train until all processes end at once, like a power failure."""
 
     def fail():
         raise trainings.PowerCut
@@ -106,7 +106,7 @@ def cut(folder, world, **settings):
 
 
 def train(folder, world, **settings):
-    """Train to the end; say where that was."""
+    """Train to the end; return the last step."""
     training = trainer(folder, world, **settings)
     progress = training.fit()
     save_file(untied_state_dict(training.model), folder / f"{world.rank}.safetensors")
@@ -119,7 +119,7 @@ def cut_and_train(folder, world):
 
 
 def first_works_long(folder, world):
-    """Longer than the others would wait for a sum."""
+    """A time longer than the timeout of a sum."""
     began = time.monotonic()
     world.run_on_main(lambda: time.sleep(1.5 * IMPATIENT))
     return {"seconds": time.monotonic() - began, "sum": world.all_reduce_max(world.rank)}

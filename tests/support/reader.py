@@ -1,9 +1,9 @@
-"""Type every command that a document shows, as it stands there, in order, into one terminal.
+"""Run every command in a document as written, in order, in one terminal.
 
-A command that does not end gets a terminal of its own. Only sizes differ (``conf/`` of the clone
-makes everything small), and names that stand for the reader's own: ports, addresses, files. A block
-that cannot run says why, in a comment before it; a block of ``text`` holds no commands, one of
-``python`` is run by Python.
+A command that does not end gets its own terminal. Only sizes differ (``conf/`` of the clone has
+small values), and names of the reader's own: ports, addresses, files. A block that cannot run has
+its reason in a comment before it; ``text`` blocks have no commands, and ``python`` blocks are run
+by Python.
 """
 
 import ast
@@ -41,7 +41,7 @@ LASTING = ("make server", "make worker", "make mlflow", "make serve", ".venv/bin
 """Commands that run until they are stopped."""
 
 READY = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
-"""What such a command prints when it is ready, if the document does not name its addresses."""
+"""The output of such a command when it is ready, if the document has no addresses."""
 
 
 class Block(NamedTuple):
@@ -53,7 +53,7 @@ class Block(NamedTuple):
     lines: list[str]
     kind: str
     reason: str | None
-    """Why it cannot be run here."""
+    """The reason why it cannot be run here."""
 
     def __str__(self):
         return f"{self.document}:{self.number}"
@@ -77,16 +77,16 @@ def blocks(document):
 
 
 def typed(document):
-    """Return the blocks of a document that hold commands which can run here."""
+    """Return the blocks of a document with commands that can run here."""
     return [block for block in blocks(document) if block.kind != "text" and not block.reason]
 
 
 EXAMPLE = re.compile(r"""(['"])([A-ZÄÖÜ<][^'"]*[.?!>])\1""")
-"""A sentence, or HTML, between quotes."""
+"""A sentence, or HTML, in quotes."""
 
 
 def list_examples(document):
-    """Return the texts that commands and programs of a document translate, in order."""
+    """Return the texts that a document translates, in order."""
     lines = [line for block in blocks(document) for line in block.lines]
     return [text for _, text in EXAMPLE.findall("\n".join(lines))]
 
@@ -108,14 +108,14 @@ SIZES = {
 
 
 def shrink(conf):
-    """Make everything small that can be composed."""
+    """Return settings that make everything small."""
     for path in (conf / "model").rglob("*.yaml"):
         head, settings = path.read_text().partition("\n")[0], yaml.safe_load(path.read_text())
         model = settings.get("train", {}).get("model", {})
         model |= shrunk(model)
         path.write_text(f"{head}\n{yaml.safe_dump(settings)}")
     small = OmegaConf.from_dotlist(overrides(**SMALL, **SHORT).split())
-    corpus = {"download": {"corpora": small.download.pop("corpora")}}  # of the demo's group alone
+    corpus = {"download": {"corpora": small.download.pop("corpora")}}  # only for the demo's group
     demo = conf / "data/demo.yaml"
     for path, settings in (
         (demo, OmegaConf.merge(OmegaConf.load(demo), corpus)),
@@ -148,12 +148,12 @@ exit $ended
 
 @dataclass
 class Reader:
-    """Types commands in a terminal that remembers its folder and its variables."""
+    """Runs commands in a terminal that keeps its folder and its variables."""
 
     place: Path
     environment: dict[str, str]
     names: dict[str, str]
-    """Names in documents that stand for the reader's own, and what these are."""
+    """Names of the reader's own in documents, and their values here."""
     terminals: dict[str, subprocess.Popen] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -162,12 +162,12 @@ class Reader:
         self.goes_elsewhere()
 
     def goes_elsewhere(self):
-        """Go to an empty folder; the servers' file in the one before is to be copied from there."""
+        """Change to an empty folder; the servers' file in the previous one will be copied."""
         self.names["/path/to/environment"] = str(self.folder / "servers/environment")
         self.folder = Path(tempfile.mkdtemp(dir=self.place))
 
     def types(self, line):
-        """Type a line, wait until it has ended, or is ready, and return its output."""
+        """Run a line, wait until it has ended or is ready, and return its output."""
         for name, own in (self.names | SIZES).items():
             line = line.replace(name, own)
         command, _, comment = line.partition("  # ")
@@ -192,7 +192,7 @@ class Reader:
         return done.stdout + done.stderr
 
     def opens(self, command, comment):
-        """Open a terminal for a command; wait until all addresses answer that it names."""
+        """Open a terminal for a command; wait until all addresses in its output answer."""
         log = self.place / f"{'-'.join(command.split()[:2]).replace('/', '-')}.log"
         with log.open("wb") as file:
             process = self.terminals[command] = subprocess.Popen(
@@ -218,7 +218,7 @@ class Reader:
         return log.read_text()
 
     def leaves(self):
-        """Press Ctrl-C in every terminal, the last one first; nothing is left of any."""
+        """Press Ctrl-C in every terminal, the last one first; no process is left."""
         for command, process in reversed(self.terminals.items()):
             os.killpg(process.pid, signal.SIGINT)
             process.wait(60)
@@ -228,7 +228,7 @@ class Reader:
 
 
 def answers(client, address):
-    """Tell whether a page is there, or asks for a password first."""
+    """Tell whether a page answers, or requires a password."""
     try:
         answer = client.get(address, follow_redirects=True, timeout=5)
     except httpx2.HTTPError:
@@ -255,7 +255,7 @@ def prepare(repository, ports):
 
 
 def bring(folder):
-    """Lay down the files that a reader has: text of the demo, which the first block has made."""
+    """Write the reader's files: text of the demo, which the first block has made."""
     if (folder / "my").exists() or not (folder / "data/corpus").exists():
         return
     (folder / "my").mkdir()
@@ -283,7 +283,7 @@ def bring(folder):
 
 
 def is_completed(reader, output):
-    """Make sure that a run which was asked for comes to its end, and shows its report."""
+    """Check that a requested run ends and has its report."""
     [run] = re.findall(r"/runs/flow-run/([0-9a-f-]+)", output)
     values = dotenv_values(reader.folder / ".env")
     login = tuple(values["PREFECT_API_AUTH_STRING"].split(":"))
@@ -304,7 +304,7 @@ def is_completed(reader, output):
 
 
 def finds_both_servers(reader, output):
-    """Make sure that a worker has found Prefect, and an MLflow that asks for a password."""
+    """Check that a worker has found Prefect, and an MLflow with a password."""
     address = dotenv_values(reader.folder / ".env")["MLFLOW_TRACKING_URI"]
     assert f"MLflow at {address}" in output
     assert 401 == httpx2.get(f"{address}/api/2.0/mlflow/experiments/get").status_code
@@ -312,7 +312,7 @@ def finds_both_servers(reader, output):
 
 
 CHECKS = {"make run": is_completed, "make worker POOL=cpu": finds_both_servers}
-"""What must be true after a command, by its beginning."""
+"""Checks after a command, by its beginning."""
 
 OUTPUTS = {
     ".venv/bin/nmt translate": r"\S",
@@ -332,7 +332,7 @@ OUTPUTS = {
     "nmt generate": r"\w",
     "nmt score": r"\d",
 }
-"""Pattern of the output of a command, by its beginning."""
+"""Patterns of the output of a command, by its beginning."""
 
 BEFORE = {
     "make rollback": (
@@ -340,11 +340,11 @@ BEFORE = {
         "make promote VERSION=2 REASON=better",
     ),
 }
-"""Commands that a reader has typed before, by the beginning of the one that needs them."""
+"""Commands that must have run before, by the beginning of the dependent command."""
 
 
 def joined(lines):
-    """Yield commands with their comments, which may go on, or stand, in the next line."""
+    """Yield commands with their comments, which may continue in the next line."""
     text = "\n".join(lines)
     text = re.sub(r"(  # .*)\n\s+# ", r"\1 ", text)
     yield from re.sub(r"\n\s+# ", "  # ", text).split("\n")
@@ -352,12 +352,12 @@ def joined(lines):
 
 @contextmanager
 def open_reader():
-    """Yield a reader at a machine with a repository to clone, and nothing else."""
+    """Yield a reader at a machine with only a repository to clone."""
     place = Path(tempfile.mkdtemp(prefix="nmt-reader-"))
     ports = {str(port): str(find_free_port("127.0.0.1")) for port in (4200, 5000, 5001)}
     begun = begin(place / "repository", place)
     prepare(begun, ports)
-    ours = str(Path(sys.executable).parent)  # a virtual environment that nobody has activated yet
+    ours = str(Path(sys.executable).parent)  # a virtual environment that is not activated
     path = [part for part in os.environ["PATH"].split(os.pathsep) if part != ours]
     environment = a_users_environment() | {
         "PATH": os.pathsep.join(path),
@@ -365,7 +365,7 @@ def open_reader():
         "DVC_SITE_CACHE_DIR": str(place / "dvc"),
         "XDG_CONFIG_HOME": str(place / "config"),
     }
-    identity = place / "config/git/config"  # which experiments of DVC require
+    identity = place / "config/git/config"  # required by experiments of DVC
     identity.parent.mkdir(parents=True)
     identity.write_text("[user]\nname = Tester\nemail = tester@localhost\n")
     names = ports | {
@@ -386,12 +386,12 @@ def open_reader():
 
 
 def find_for(command, table, default=None):
-    """Return the value of a table whose key a command begins with."""
+    """Return the value of a table whose key is the beginning of a command."""
     return next((value for start, value in table.items() if command.startswith(start)), default)
 
 
 def type_block(reader, block):
-    """Type the commands of a block, and check what they have printed and done."""
+    """Run the commands of a block, and check their output and effects."""
     if any(line.startswith(("make server", "make mlflow")) for line in block.lines):
         reader.leaves()
     if block.lines[0].startswith("git clone"):

@@ -1,4 +1,4 @@
-"""Promote versions, and ask who is champion."""
+"""Promote versions, and read the champion."""
 
 
 def promote(registry, version, expected, identity="p", **evidence):
@@ -7,6 +7,6 @@ def promote(registry, version, expected, identity="p", **evidence):
 
 
 def number(registry):
-    """Return the number of the champion, if there is one."""
+    """Return the number of the champion; None without one."""
     champion = registry.champion()
     return champion.number if champion else None

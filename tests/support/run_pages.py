@@ -1,4 +1,4 @@
-"""Reports of runs, of test sets that a test writes."""
+"""Reports of runs, with test sets of a test."""
 
 from nmt_core.base.languages import Languages
 from stages.params import EvaluateParams
@@ -73,7 +73,7 @@ HOSTILE_SENTENCE = JudgedSentence(40, HOSTILE, f"x {HOSTILE}", f"{HOSTILE} y", s
 
 
 def make_confidence(**reliability):
-    """Return the confidence of an evaluation; ``none=True`` leaves its reliability out."""
+    """Return the confidence of an evaluation; ``none=True`` omits its reliability."""
     tested = None if reliability == {"none": True} else RELIABILITY | reliability
     model = {
         "good_chrf": 50.0,

@@ -1,4 +1,4 @@
-"""Runs as MLflow and as the journal know them."""
+"""Runs in MLflow and in the journal."""
 
 from mlflow import MlflowClient
 from mlflow.entities import Run

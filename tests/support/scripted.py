@@ -1,4 +1,4 @@
-"""A translator over an engine that writes what functions make of the source's text."""
+"""A translator with an engine whose output is a function of the source text."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ LANGUAGES = Languages(source="de", target="en")
 
 @dataclass
 class ScriptedEngine(Engine):
-    """Writes, best first, what functions make of the source's text."""
+    """Writes the results of functions of the source text, best first."""
 
     side: Side
     scripts: tuple = (lambda text: text,)

@@ -1,11 +1,11 @@
-"""Bundles that hold what they should not, sealed as if they did."""
+"""Bundles with wrong content and a valid seal."""
 
 from nmt_core.base import files
 from nmt_core.base.seal import MANIFEST, list_contents
 
 
 def reseal(folder, name, content=None):
-    """Put another file in one's place, or none, as one who knows how to seal could."""
+    """Replace or remove a file and update the seal."""
     manifest = files.read_json(folder / MANIFEST)
     (folder / name).unlink()
     if content is not None:

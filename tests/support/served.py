@@ -1,4 +1,4 @@
-"""A server as a process of its own."""
+"""A server as a process."""
 
 import subprocess
 import sys
@@ -11,16 +11,16 @@ from tests.support.projects import PROJECT
 
 
 def lasting_client(**settings):
-    """Return what asks as often as one likes, each time over a connection of its own.
+    """Return a function that sends requests, each over its own connection.
 
-    To make one reads all certificates, which takes longer than an answer.
+    Creating a client reads all certificates, which takes longer than a request.
     """
     alone = httpx2.Limits(max_keepalive_connections=0, max_connections=None)
     return httpx2.Client(timeout=60, trust_env=False, limits=alone, **settings)
 
 
 class Served:
-    """A server that was started."""
+    """A started server."""
 
     def __init__(self, process, port, client):
         self.process = process

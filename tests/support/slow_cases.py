@@ -1,4 +1,4 @@
-"""A test of many cases, of which a few are fast enough to be run each time."""
+"""A test of many cases, of which only a few fast ones always run."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,6 +7,6 @@ import pytest
 
 
 def mark_slow(cases: Iterable[Any], *, but: Iterable[Any] = ()) -> list[Any]:
-    """Return the cases as parameters, all marked slow but some."""
+    """Return the cases as parameters; all except some are marked slow."""
     fast = list(but)
     return [case if case in fast else pytest.param(case, marks=pytest.mark.slow) for case in cases]

@@ -1,6 +1,6 @@
-"""A server without a model: words come back in capitals, with made up probabilities and links.
+"""A server without a model: words in capitals, with made-up probabilities and links.
 
-``python -m tests.support.stand_in [PORT] [SETTINGS]`` serves the page and the API over it.
+``python -m tests.support.stand_in [PORT] [SETTINGS]`` serves the page and the API with it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from tests.support.tasks import Words
 
 
 class StandIn:
-    """Translates by writing capitals; ``calls`` are the lines of every batch."""
+    """Translates into capitals; ``calls`` are the lines of every batch."""
 
     engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
@@ -80,7 +80,7 @@ class StandIn:
 
 
 class Slow(StandIn):
-    """Translates when it is told to."""
+    """Translates after a signal of the test."""
 
     def __init__(self, **options):
         super().__init__(**options)
@@ -94,7 +94,7 @@ class Slow(StandIn):
 
 
 class StandInSource:
-    """Says that a version is to be served, which a test may change."""
+    """Returns the version to serve, which a test can change."""
 
     def __init__(self, version="1"):
         self.version = version
@@ -107,7 +107,7 @@ class StandInSource:
 
 
 def serve_stand_in(*translators, keys=None, **settings):
-    """Return an application over translators, or one; keys are those of a file."""
+    """Return an application with translators, or one; ``keys`` has the content of a key file."""
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
@@ -118,13 +118,13 @@ def serve_stand_in(*translators, keys=None, **settings):
 
 
 def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
-    """Return a translator as it is served."""
+    """Return a translator prepared for serving."""
     return ServedModel(pair, translator, version, digest, "now", "card")
 
 
 @asynccontextmanager
 async def client_of(app):
-    """Yield a client of an application that runs."""
+    """Yield a client of a running application."""
     transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
     async with (
         app.router.lifespan_context(app),
@@ -182,7 +182,7 @@ class Connection:
 
 
 def in_a_loop(test):
-    """Run a test that is a coroutine, in a thread: Playwright leaves a loop in the main one."""
+    """Run a coroutine in a thread, because Playwright leaves an event loop in the main thread."""
 
     @functools.wraps(test)
     def run(*arguments, **named):

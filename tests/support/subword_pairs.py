@@ -1,4 +1,4 @@
-"""Pairs of lines in subwords, which can be drawn anew."""
+"""Pairs of lines in subwords, which can be segmented anew for each epoch."""
 
 import functools
 
@@ -21,7 +21,7 @@ LINES = [
 
 @functools.cache
 def subwords(model_type):
-    """Subwords of either model, of which words have a few."""
+    """Subwords of both models; most words have several segmentations."""
     words = (GERMAN, ENGLISH)
     compounds = [one + other.lower() for side in words for one in side for other in side]
     text = [side for pair in LINES for side in pair] + compounds
@@ -33,7 +33,7 @@ def sampler(kind, **settings):
 
 
 def write_lines(folder, kind, lines=LINES):
-    """The lines in their best segmentation, as the shard stage writes them."""
+    """Return the lines in their best segmentation, as the shard stage writes them."""
     own = subwords(KINDS[kind])
     number = own.vocabulary.encode
     pairs = (tuple(number(own.encode(side)) for side in pair) for pair in lines)
@@ -42,7 +42,7 @@ def write_lines(folder, kind, lines=LINES):
 
 
 def drawn(dataset, kind="bpe_dropout", *, seed=5, **settings):
-    """What draws a pair, by its number and the epoch's."""
+    """Return the random generator of a pair, by the pair's number and the epoch's."""
     settings = settings or {"dropout": 0.3}
     own = sampler(kind, **settings)
     return SampledPairs(dataset.draw, own, own, seed).draw

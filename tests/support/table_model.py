@@ -1,8 +1,8 @@
-"""Models that are tables of probabilities, so that examples on paper become examples of ours.
+"""Models that are tables of probabilities, so tests can reproduce examples from papers.
 
-A table says what follows a prefix, ``{("How",): {"will": 0.36, "are": 0.32}}``. What it leaves of
-1 is spread evenly over all tokens that it does not name but PAD and BOS; what follows a prefix that
-it does not hold is ``otherwise``.
+A table says what follows a prefix: ``{("How",): {"will": 0.36, "are": 0.32}}``. The remaining
+probability is spread evenly over all other tokens except PAD and BOS. ``otherwise`` says what
+follows prefixes that are not in the table.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Rows = Mapping[tuple[str, ...], Mapping[str, float]]
 
 
 class Table(nn.Module):
-    """The next log-probabilities of prefixes, and so many words more as ``filler``."""
+    """Log-probabilities of the next token for each prefix, with ``filler`` extra words."""
 
     def __init__(self, rows: Rows, *, otherwise: Mapping[str, float], filler: int = 0) -> None:
         super().__init__()
@@ -35,11 +35,11 @@ class Table(nn.Module):
         self.place = nn.Parameter(torch.zeros(()))  # a model is where its parameters are
 
     def numbers(self, words):
-        """Return the numbers of words, that of ``END`` being EOS."""
+        """Return the ids of words; ``END`` is EOS."""
         return [EOS if word == END else self.vocabulary.encode([word])[0] for word in words]
 
     def forward(self, read: Tensor) -> Tensor:
-        """Return what follows every row of tokens, BOS first."""
+        """Return what follows every row of tokens; each row starts with BOS."""
         return torch.stack([self.rows.get(tuple(row[1:]), self.otherwise) for row in read.tolist()])
 
     def _spread(self, row: Mapping[str, float]) -> Tensor:
@@ -52,7 +52,7 @@ class Table(nn.Module):
 
 
 def look_up(table: Table, tokens: Tensor, read: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what follows each of some tokens, and all that was read after them."""
+    """Return what follows each of some tokens, and everything read so far."""
     found = []
     for token in tokens.unbind(dim=1):
         read = torch.cat([read, token[:, None]], dim=1)
@@ -61,7 +61,7 @@ def look_up(table: Table, tokens: Tensor, read: Tensor) -> tuple[Tensor, Tensor]
 
 
 class TableLanguageModel(LanguageModel):
-    """Reads every line from its beginning."""
+    """Reads every line from its start."""
 
     def __init__(self, table: Table) -> None:
         super().__init__()
@@ -80,20 +80,20 @@ class TableLanguageModel(LanguageModel):
 
 @dataclass(frozen=True)
 class Sentences(Memory):
-    """Nothing of the source but how many sentences it has, (B,)."""
+    """The number of sentences is all that the encoder keeps of the source, (B,)."""
 
     rows: Tensor
 
 
 @dataclass(frozen=True)
 class Written(State):
-    """All that was written, (R, t)."""
+    """The tokens written so far, (R, t)."""
 
     tokens: Tensor
 
 
 class TableTranslator(Seq2Seq[Sentences, Written]):
-    """Translates whatever it is given by one table."""
+    """Translates every source by one table."""
 
     def __init__(self, table: Table) -> None:
         super().__init__()

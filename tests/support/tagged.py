@@ -1,4 +1,4 @@
-"""A whole translator of corpora with tags."""
+"""A whole translator trained on corpora with tags."""
 
 from dataclasses import replace
 
@@ -10,11 +10,11 @@ from nmt_core.search.pytorch import PyTorchEngine
 from tests.support.tiny import MODEL, tiny_translator
 
 NAMES = ("news", "own")
-"""The tags that it knows."""
+"""The tags that the translator knows."""
 
 
 def tagged_translator(**changes):
-    """A whole translator whose vocabularies have tags, and who would write them without end."""
+    """A whole translator whose vocabularies have tags and which would write tags without end."""
     plain = tiny_translator(**changes)
     vocabulary = plain.source.vocabulary.with_tags(NAMES)
     torch.manual_seed(derive_seed(2))

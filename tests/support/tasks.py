@@ -1,4 +1,4 @@
-"""Tasks that tests send to other processes, which import this file and so no server."""
+"""Tasks that tests send to other processes; importing this file starts no server."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from nmt_core.base.errors import DocumentError
 
 
 class Words:
-    """Cuts lines into words."""
+    """Splits lines into words."""
 
     def tokens(self, line):
         return [f"▁{word}" for word in line.split()]
@@ -41,7 +41,7 @@ def die(_):
 
 
 def burn(_, seconds):
-    """Compute for some processor seconds; return the process."""
+    """Compute for some seconds of processor time; return the number of the process."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass

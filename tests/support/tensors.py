@@ -1,4 +1,4 @@
-"""Tensors that are drawn by a seed."""
+"""Tensors drawn with a seed."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Processes of a training as threads of one, which sum what the real ones would send."""
+"""Processes of a distributed training as threads, which sum what real processes would send."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,11 +9,11 @@ import torch.distributed as dist
 from nmt_core.training.distributed import World
 
 PATIENCE_SECONDS = 20.0
-"""How long one waits for another, which has ended where it is not heard of."""
+"""Seconds that one thread waits for another before it takes the other for ended."""
 
 
 class ThreadGroup:
-    """What ``torch.distributed`` does for two processes, for two threads."""
+    """Does for two threads what ``torch.distributed`` does for two processes."""
 
     def __init__(self, monkeypatch):
         self._turn = threading.Barrier(2, timeout=PATIENCE_SECONDS)
@@ -22,14 +22,14 @@ class ThreadGroup:
         monkeypatch.setattr(dist, "broadcast", self._broadcast)
 
     def run(self, work):
-        """Return what each of two threads makes of its place in the world."""
+        """Return the result of a function for each rank of two threads."""
 
         def run_one(rank):
             threading.current_thread().rank = rank
             try:
                 return work(World(rank, 2))
             except BaseException:
-                self._turn.abort()  # nobody waits for who has ended
+                self._turn.abort()  # a thread that has ended is not waited for
                 raise
 
         with ThreadPoolExecutor(2) as pool:

@@ -1,6 +1,6 @@
-"""A whole translator in a tenth of a second: real subwords, a Transformer that has learnt nothing.
+"""A whole translator in a tenth of a second: real subwords and an untrained Transformer.
 
-Its pieces include every byte, so it writes whatever can be written, line ends too.
+Its subwords include every byte, so it can write any text, line ends too.
 """
 
 import functools
@@ -59,7 +59,7 @@ def judge_by_score(bound):
 
 
 def export(folder, *, translator=None, model=MODEL, engines=(), texts=()):
-    """The same, or another, sealed into a folder."""
+    """Return a sealed translator in a folder, the same one or another."""
     write_bundle(
         folder,
         translator=translator or tiny_translator(),

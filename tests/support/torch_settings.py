@@ -1,4 +1,4 @@
-"""What torch keeps for the whole process."""
+"""Settings that torch keeps for the whole process."""
 
 from contextlib import contextmanager
 
@@ -7,7 +7,7 @@ import torch
 
 @contextmanager
 def torchs_own_settings():
-    """Put back what a training or an evaluation changes."""
+    """Restore what a training or an evaluation changes."""
     threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
     rounds = torch.backends.cudnn.allow_tf32
     plans = torch.backends.cuda.cudnn_sdp_enabled()

@@ -1,4 +1,4 @@
-"""Modules of torch's own, whose weights ours are given."""
+"""Modules of torch that get the weights of our modules."""
 
 import torch
 

@@ -1,7 +1,7 @@
-"""A model without a mind: its logits are a hash of the source and of everything written so far.
+"""A model whose logits are a hash of the source and of everything written so far.
 
-Nothing about it is smooth, so a search that confuses two rows, two positions or two sentences gets
-another answer at once.
+The function is not smooth: a search that confuses two rows, two positions or two sentences gets
+other results at once.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ToyState(State):
 
 
 class Toy(Seq2Seq[ToyMemory, ToyState]):
-    """Args: seed; spread and bias of logits; end, what is added to the logit of EOS."""
+    """Args: seed; spread and bias of the logits; end, added to the logit of EOS."""
 
     def __init__(self, seed=0, *, target_size=7, spread=6.0, end=0.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Trainings of twelve updates, and one who watches them."""
+"""Trainings of twelve updates, and an object that watches them."""
 
 import torch
 
@@ -15,18 +15,18 @@ from tests.support.presets import TARGET_SIZE, tiny_model
 
 STEPS = 12
 ONE_LAYER = {"encoder_layers": 1, "decoder_layers": 1}
-"""What an update and a checkpoint take grows with the number of weights, not with their size."""
+"""Memory of an update and a checkpoint grows with the number of weights, not with their size."""
 
 PROCESSOR = Compute(torch.device("cpu"), torch.float32)
 CLOCKS = ("train/seconds", "train/tokens_per_second")
 
 
 class PowerCut(BaseException):
-    """No error: nothing that goes on after one goes on after this."""
+    """A power cut: no handler of ordinary errors catches it."""
 
 
 class Log:
-    """A tracker and a display in one; cuts the power after so many updates."""
+    """A tracker and a display in one; cuts the power after a number of updates."""
 
     def __init__(self, cut_at=None):
         self.cut_at = cut_at
@@ -51,7 +51,7 @@ class Log:
 
 
 def score(model):
-    """Stands for BLEU: some number that the weights decide."""
+    """Replaces BLEU by a number that depends on the weights."""
     return sum(weight.abs().sum().item() for weight in model.parameters())
 
 
@@ -102,7 +102,7 @@ def trainer(
 
 
 def untimed(progress):
-    """All of it but what no two trainings have in common."""
+    """Return all of a checkpoint except what differs between any two trainings."""
     return progress.model_dump(mode="json", exclude={"seconds", "validated_seconds"})
 
 

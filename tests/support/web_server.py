@@ -1,4 +1,4 @@
-"""A web server on this machine that misbehaves as a test asks."""
+"""A web server on this machine that misbehaves as a test requires."""
 
 import re
 import time
@@ -41,7 +41,7 @@ Behaviour = Callable[[Handler], None]
 
 
 class Site:
-    """What lies at each path: behaviours, one per request; the last one stays."""
+    """Behaviours by path, one per request; the last one repeats."""
 
     def __init__(self, port):
         self.port = port
@@ -69,7 +69,7 @@ def serving() -> Iterator[Site]:
 
 
 def whole(content, *, tag='"v1"', send=None) -> Behaviour:
-    """Answer as a good server does, ranges included, but close after ``send`` bytes."""
+    """Answer like a good server, ranges included, but close after ``send`` bytes."""
 
     def behave(handler):
         wanted = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))

@@ -1,4 +1,4 @@
-"""Commands that messages and guides tell people to type: each works as it is typed."""
+"""Commands in messages and guides: each works as typed."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ PACKAGES = ("flows", "infra", "nmt_core", "stages")
 
 MAKE = re.compile(r"(?:^|: |`|\brun )make ([a-z-]+)((?: [A-Z_]+=[^\s,;:)`]*)*)", re.MULTILINE)
 BARE = re.compile(r"(?<!Usage)(?<!written by): (?:python|dvc|pip|prefect|mlflow) [a-z-]")
-"""A program of the virtual environment that a message says to run, without its path."""
+"""A program of the virtual environment in a message, without its path."""
 MODULE = re.compile(r"(?<![\w/])python -m (?:stages|flows|infra)")
 
 
 def list_unknown(text):
-    """Return commands of make that it lacks, and variables that they do not take."""
+    """Return commands of make that do not exist, and variables that they refuse."""
     unknown = []
     for target, given in MAKE.findall(text):
         [menu] = re.findall(rf"^{target}:(.*)", MAKEFILE, re.MULTILINE)[:1] or [None]
@@ -30,7 +30,7 @@ def list_unknown(text):
 
 
 def read_messages():
-    """Yield place and text of each string of the programs that is not a docstring."""
+    """Yield place and text of each string of the programs except docstrings."""
     for path in (path for name in PACKAGES for path in (PROJECT / name).rglob("*.py")):
         tree = ast.parse(path.read_text())
         alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

@@ -1,4 +1,4 @@
-"""Every package that the project asks for has a line that says what it is for."""
+"""Every required package has a line that explains its purpose."""
 
 import re
 import tomllib
@@ -15,7 +15,7 @@ def asked():
     return {Requirement(line).name for line in lines} - {project["name"]}
 
 
-def test_each_package_is_named_with_its_purpose_and_no_other():
+def test_required_packages_are_documented():
     rows = re.findall(
         r"^\| ([^|]+) \|", (PROJECT / "docs/dependencies.md").read_text(), re.MULTILINE
     )

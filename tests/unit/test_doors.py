@@ -1,4 +1,4 @@
-"""The example of every base class works, as the package of somebody else."""
+"""The example of every base class works as a separate package."""
 
 import sys
 from pathlib import Path
@@ -45,7 +45,7 @@ def offer(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_metric(offer):
+def test_the_example_of_a_metric_works(offer):
     imports = "from nmt_core.evaluation.metric import Metric, Score"
     offer(imports, Metric, metrics={"exact": "Exact"})
 
@@ -53,7 +53,7 @@ def test_a_metric(offer):
     assert find_label("exact") == "exact"
 
 
-def test_a_corpus(offer, tmp_path):
+def test_the_example_of_a_corpus_works(offer, tmp_path):
     imports = """
 from nmt_core.corpora.corpus import Corpus, Description
 from nmt_core.corpora.parallel_text import Text
@@ -70,7 +70,7 @@ from nmt_core.corpora.parallel_text import Text
     assert describe_corpora(params).licence == {"license": "unknown"}
 
 
-def test_a_format(offer):
+def test_the_example_of_a_format_works(offer):
     imports = """
 from nmt_core.documents.formats import Format
 from nmt_core.documents.document import make_document
@@ -83,7 +83,7 @@ from nmt_core.documents.segments import (Piece, Role, make_parts, write_plainly)
     assert data == b"00:01 GOOD MORNING.\n00:05 RAIN.\n"
 
 
-def test_an_engine(offer, tmp_path, monkeypatch):
+def test_the_example_of_an_engine_works(offer, tmp_path, monkeypatch):
     imports = """
 from nmt_core.search.engine import Hypothesis
 from nmt_core.search.engine import InexpressibleError, Engine
@@ -108,7 +108,7 @@ from nmt_core.search.engine import Program
     assert "it is not recurrent" in told["bad"]["left_out"]
 
 
-def test_an_architecture(offer):
+def test_the_example_of_an_architecture_works(offer):
     imports = """
 import torch
 from torch import Tensor, nn

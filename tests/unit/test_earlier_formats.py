@@ -1,6 +1,7 @@
-"""What earlier versions wrote, kept as they wrote it: it is read, or refused in a sentence.
+"""Files of earlier versions are read, or refused with an error of one sentence.
 
-Whoever changes a format adds what the version before wrote to ``tests/earlier``, and counts up.
+A change of a format adds files of the version before to ``tests/earlier``, and increases the
+number.
 """
 
 import shutil
@@ -33,13 +34,13 @@ READERS = {
 WRITTEN = [path.name.rsplit("_", 1) for path in sorted(EARLIER.iterdir())]
 
 
-def test_every_format_there_ever_was_is_here():
+def test_every_earlier_format_is_tested():
     kept = {tuple(one) for one in WRITTEN}
     assert kept >= {(kind, str(n)) for kind, (_, now) in READERS.items() for n in range(1, now)}
 
 
 @pytest.mark.parametrize(("kind", "number"), WRITTEN)
-def test_it_is_read_or_refused(kind, number, tmp_path):
+def test_earlier_files_are_read_or_refused(kind, number, tmp_path):
     folder = shutil.copytree(EARLIER / f"{kind}_{number}", tmp_path / kind)
     read, now = READERS[kind]
     if int(number) == now:
@@ -53,7 +54,7 @@ def test_it_is_read_or_refused(kind, number, tmp_path):
     assert "\n" not in str(told.value)
 
 
-def test_what_is_in_them_comes_back():
+def test_contents_of_earlier_files_are_restored():
     store = CheckpointStore(EARLIER / "checkpoint_3")
     found = store.newest()
     text = load_language_model(EARLIER / "language_model_1", device="cpu")

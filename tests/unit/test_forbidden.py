@@ -1,4 +1,4 @@
-"""What this project never does, searched for in its own text."""
+"""Searches the project's text for patterns that it must not contain."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ BANNED = [
 
 
 @pytest.mark.parametrize("pattern", BANNED)
-def test_code_never_holds(pattern):
+def test_code_has_no_forbidden_pattern(pattern):
     found = [
         f"{path.relative_to(PROJECT)}:{number}: {line.strip()}"
         for path in CODE
@@ -41,7 +41,7 @@ def test_there_is_code_to_search():
     assert len(CODE) > 50
 
 
-def test_nothing_large_and_no_model_is_committed():
+def test_no_large_file_or_model_is_committed():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=PROJECT, capture_output=True, check=True, text=True
     )

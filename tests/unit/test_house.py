@@ -1,4 +1,4 @@
-"""Rules of the house that no linter knows."""
+"""Rules of the project that no linter checks."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import grimp
 from tests.support.projects import PROJECT
 
 SHARED_NAMES = {"main"}
-"""Public names that several files define: a module that is run as a program has its ``main``."""
+"""Public names that several files define: each module that runs as a program has a ``main``."""
 
 BUDGETS = {
     "nmt_core/base": 2030,
@@ -56,7 +56,7 @@ BUDGETS = {
     "tests/support": 3440,
     "tests/unit": 1130,
 }
-"""Lines of Python that a room may have, blank ones counted; of `tests/unit`, its own files."""
+"""Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
 
 
 def find_public_names(path):
@@ -73,8 +73,8 @@ def find_public_names(path):
                 yield name, False
 
 
-def test_a_class_or_function_of_the_library_has_a_name_of_its_own():
-    """So that a name that is read or searched for means one thing."""
+def test_public_names_of_the_library_are_unique():
+    """A reader who finds or searches a name then finds one meaning."""
     files, callables = defaultdict(set), set()
     for path in (PROJECT / "nmt_core").rglob("*.py"):
         for name, is_callable in find_public_names(path):
@@ -88,7 +88,7 @@ def test_a_class_or_function_of_the_library_has_a_name_of_its_own():
 
 
 def test_no_file_grows_long():
-    """A file that does holds two subjects, and is not read before it is changed."""
+    """A longer file has two subjects, and nobody reads it before changing it."""
     most = dict.fromkeys(("nmt_core", "stages", "flows", "infra"), 400) | {"tests": 700}
     lengths = {
         str(path.relative_to(PROJECT)): len(path.read_text().splitlines())
@@ -100,7 +100,7 @@ def test_no_file_grows_long():
 
 
 def test_rooms_keep_their_budgets():
-    """Whoever exceeds one removes something from that room in the same commit."""
+    """To exceed a budget, remove something from that room in the same commit."""
     lines = dict.fromkeys(BUDGETS, 0)
     for top in ("nmt_core", "stages", "flows", "infra", "benchmarks", "tests"):
         for path in (PROJECT / top).rglob("*.py"):
@@ -113,25 +113,25 @@ def test_rooms_keep_their_budgets():
     assert {} == over
 
 
-def test_no_file_imports_itself_by_way_of_others():
-    """Imports for types count, too: of two files that need each other neither is read first."""
+def test_no_file_imports_itself_through_others():
+    """Imports for types count, too: two files that need each other have no reading order."""
     graph = grimp.build_graph("nmt_core", "stages", "flows", "infra", cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
     assert len(imports) > 200
-    TopologicalSorter(imports).prepare()  # raises an error that names those of a circle
+    TopologicalSorter(imports).prepare()  # raises an error that names the files of a cycle
 
 
 def find_named_files(document):
-    """Yield the files and folders that a document names, but for those of an earlier commit."""
+    """Yield the files and folders that a document names, except those of an earlier commit."""
     rooms = "benchmarks|conf|docs|flows|infra|nmt_core|requirements|stages|tests"
     path = re.compile(rf"(?:{rooms})/[a-z0-9_./-]+|test_\w+\.py")
     for code in re.finditer(r"`([^`\n]+)`(?!\s+at\s+commit)", document):
         yield from filter(path.fullmatch, code[1].split())
 
 
-def test_what_documents_name_is_there():
-    """A file of tests may be named without its folder."""
+def test_files_named_in_documents_exist():
+    """A document can name a test file without its folder."""
     tests = {path.name for path in (PROJECT / "tests").rglob("test_*.py")}
     named = [
         (document.name, name)

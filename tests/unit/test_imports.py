@@ -1,4 +1,4 @@
-"""Imports: which layers may import which, also by strings of registries, and what starts fast."""
+"""Imports: which layers import which, also by strings of registries, and what starts fast."""
 
 import ast
 import importlib
@@ -18,11 +18,11 @@ from tests.support.projects import PROJECT
 SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "torch")
 
 PLACE = re.compile(r"((?:nmt_core|stages|flows|infra|benchmarks)[\w.]*):\w+")
-"""How a registry names a thing of ours."""
+"""How a registry names an object of ours."""
 
 
 def read_strings():
-    """Yield the module of each string of ours that names a thing, and the string."""
+    """Yield the module of each string that names an object of ours, and the string."""
     for top in ("nmt_core", "stages", "flows", "infra", "benchmarks"):
         for path in (PROJECT / top).rglob("*.py"):
             module = path.relative_to(PROJECT).with_suffix("").as_posix().replace("/", ".")
@@ -32,7 +32,7 @@ def read_strings():
 
 
 def read_layers():
-    """Return the layers of each contract of import-linter, from the top, each a list of modules."""
+    """Return the layers of each contract of import-linter from the top, each a list of modules."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())
     contracts = project["tool"]["importlinter"]["contracts"]
     layers = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
@@ -40,7 +40,7 @@ def read_layers():
 
 
 def find_layer(module, layers):
-    """Return the number of a module's layer, and which of the layer's modules it is in."""
+    """Return the number of a module's layer, and its module in the layer."""
     for number, names in enumerate(layers):
         for name in names:
             if f"{module}.".startswith(f"{name}."):
@@ -49,7 +49,7 @@ def find_layer(module, layers):
 
 
 @pytest.mark.parametrize(("module", "place"), [*read_strings()])
-def test_string_names_existing_thing_below(module, place):
+def test_string_names_an_existing_object_below(module, place):
     """import-linter checks imports; registries name what they load by strings."""
     for layers in read_layers():
         importer, imported = find_layer(module, layers), find_layer(place.split(":")[0], layers)
@@ -86,7 +86,7 @@ def test_nothing_slow_is_imported_around_the_stages(module):
 
 
 @pytest.mark.slow
-def test_flows_and_what_reads_the_registry_begin_without_what_trains():
+def test_flows_and_registry_import_no_training_code():
     """They start a process for each stage, and wait; torch alone takes more than a second."""
     modules = [f"flows.{name}" for name in ("train", "retrain", "learn", "synthesize")]
     modules += ["stages.download", "stages.registry.__main__", "stages.configure.compose"]
@@ -96,8 +96,8 @@ def test_flows_and_what_reads_the_registry_begin_without_what_trains():
     assert run_python(program) == "\n"
 
 
-def test_the_program_knows_its_commands_without_what_they_need():
-    """Each of these takes a tenth of a second of the half that a short translation may take."""
+def test_the_program_lists_commands_without_their_imports():
+    """Each import takes a tenth of a second of the half that a short translation may take."""
     slow = ("asyncio", "ctranslate2", "importlib.metadata", "numpy", "pydantic", "rich", *SLOW)
     program = f"import sys, nmt_core.cli; print(*(n for n in {slow} if n in sys.modules))"
 
@@ -105,8 +105,8 @@ def test_the_program_knows_its_commands_without_what_they_need():
 
 
 @pytest.mark.slow
-def test_no_training_and_no_model_imports_torchs_compiler():
-    """It takes seconds, and has nothing to do."""
+def test_models_and_training_import_no_torch_compiler():
+    """The import takes seconds, and is not used."""
     program = """
 import sys
 from functools import partial
@@ -141,10 +141,8 @@ print("torch._dynamo" in sys.modules)
         ("GOMP_SPINCOUNT", None, "1000"),
     ],
 )
-def test_what_torchs_libraries_read_is_set_when_this_one_is_imported(
-    name, given, read, monkeypatch
-):
-    """Before them, which it imports later; and not if a person has set it."""
+def test_environment_variables_are_set_before_torch(name, given, read, monkeypatch):
+    """The library sets them before it imports torch, and keeps values that a person has set."""
     monkeypatch.setenv(name, given or "")
     if given is None:
         monkeypatch.delenv(name)
@@ -153,8 +151,8 @@ def test_what_torchs_libraries_read_is_set_when_this_one_is_imported(
     assert os.environ[name] == read
 
 
-def test_no_file_of_a_flow_is_called_as_a_package():
-    """A worker loads a flow by its file, whose folder then comes before all that is installed."""
+def test_no_flow_has_the_name_of_a_package():
+    """A worker loads a flow by its file, whose folder then precedes all installed packages."""
     taken = {*packages_distributions(), *sys.stdlib_module_names}
 
     assert set() == taken & {path.stem for path in (PROJECT / "flows").glob("*.py")}

@@ -1,4 +1,4 @@
-"""What the Makefile deletes, what it leaves, and what it passes on."""
+"""What the Makefile deletes, what it keeps, and what it passes on."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def clone(project):
 
 
 def make(clone, *arguments, answer=""):
-    """Run make as a person does: below another one, which may run the tests, it says more."""
+    """Run make like a person: under another make, which may run the tests, it prints more."""
     options = {"cwd": clone, "input": answer, "capture_output": True, "text": True}
     alone = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(["make", *arguments], env=alone, check=False, **options)
@@ -37,7 +37,7 @@ def list_files(clone):
 
 
 @pytest.mark.parametrize("answer", ["", "n\n", "yes\n"])
-def test_nothing_is_deleted_before_somebody_agrees(clone, answer):
+def test_nothing_is_deleted_without_confirmation(clone, answer):
     done = make(clone, "uninstall", answer=answer)
 
     assert done.returncode
@@ -46,12 +46,12 @@ def test_nothing_is_deleted_before_somebody_agrees(clone, answer):
 
 
 @pytest.mark.parametrize(("arguments", "answer"), [((), "y\n"), (("YES=1",), "")])
-def test_what_was_made_here_is_deleted_and_what_is_ones_own_stays(clone, arguments, answer):
+def test_generated_files_are_deleted_and_own_files_kept(clone, arguments, answer):
     assert make(clone, "uninstall", *arguments, answer=answer).returncode == 0
     assert list_files(clone) == set(OWN)
 
 
-def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
+def test_cleaning_keeps_unsent_journals(clone):
     assert make(clone, "clean").returncode == 0
     assert list_files(clone) == {*MADE, *OWN} - {"checkpoints/a/step"}
 
@@ -64,7 +64,7 @@ def test_cleaning_leaves_journals_which_nobody_could_send_again(clone):
         (('SET=a=1 "b={c: 2}"',), "train/train", '{"settings": ["a=1", "b={c: 2}"]}'),
     ],
 )
-def test_settings_of_a_run_are_parameters_of_its_deployment(clone, words, flow, params):
+def test_settings_become_parameters_of_the_deployment(clone, words, flow, params):
     program = clone / ".venv/bin/prefect"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
@@ -74,7 +74,7 @@ def test_settings_of_a_run_are_parameters_of_its_deployment(clone, words, flow, 
     assert typed == ["deployment", "run", flow, "--params", params]
 
 
-def test_the_menu_lists_every_command_under_a_title_in_80_columns(clone):
+def test_the_menu_lists_all_commands_in_80_columns(clone):
     menu = make(clone).stdout + make(clone, "help-dev").stdout
     titles = [text.splitlines()[0] for text in menu.split("\n\n")[1:]]
     lines = (PROJECT / "Makefile").read_text().splitlines()
@@ -124,7 +124,7 @@ case "$*" in {failing}) echo "Could not find a version" >&2; exit 1;; esac
 
 @pytest.fixture
 def bare(clone):
-    """A checkout whose pip notes what it is asked for."""
+    """A checkout whose pip records its arguments."""
     (clone / "pyproject.toml").touch()
     shutil.copytree(PROJECT / "requirements", clone / "requirements")
     pip = PIP.format(failing="nothing")
@@ -150,7 +150,7 @@ def test_each_purpose_installs_its_own_packages(bare, target, files):
     assert files == re.findall(r"requirements/(.*)\.txt", (bare / "calls").read_text())
 
 
-def test_unreachable_cpu_builds_are_replaced_in_a_sentence(bare):
+def test_unreachable_cpu_builds_are_explained(bare):
     (bare / ".venv/bin/pip").write_text(PIP.format(failing="*torch-cpu*"))
     done = make(bare, "setup", "TORCH=cpu")
 

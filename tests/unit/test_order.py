@@ -1,4 +1,4 @@
-"""Files that take longest begin, and each slow test is in one share."""
+"""Files with the longest tests start first, and each slow test is in one share."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ def collect(share, *, marks):
     return [item.nodeid for item in items]
 
 
-def test_each_slow_test_is_in_one_share_and_whole_systems_begin():
+def test_each_slow_test_is_in_one_share():
     assert collect(None, marks={"slow": True}) == [*NAMES[4:], *NAMES[:4]]
     runs = [collect(str(share + 1), marks={"slow": True}) for share in range(SHARES)]
     assert sorted(name for run in runs for name in run) == sorted(NAMES)

@@ -1,4 +1,4 @@
-"""No regular expression of ours takes the square of the length of hostile text."""
+"""No regular expression of ours takes quadratic time on hostile text."""
 
 import ast
 import importlib
@@ -20,10 +20,10 @@ PACKAGES = ("nmt_core", "stages", "flows", "infra")
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 LENGTH = 8000
 SECONDS = 0.01
-"""Processor time below which a search of LENGTH characters is not square: that takes ten times."""
+"""Processor seconds that a quadratic search of LENGTH characters exceeds ten times."""
 
 GROWTH = 8
-"""A search of 4 times the text takes 4 times as long if it is linear, 16 times if it is square."""
+"""4 times the text takes a linear search 4 times as long, a quadratic search 16 times."""
 
 
 @cache
@@ -69,7 +69,7 @@ def list_patterns(package):
             try:
                 pattern, *rest = (evaluate(each, known) for each in [*node.args[:1], *flags])
                 pattern = known[program].compile(pattern, *rest)
-            except (NameError, re.error, regex.error):  # made of what a function is given
+            except (NameError, re.error, regex.error):  # built from the arguments of a function
                 continue
             used = methods[names.get(node)] if method == "compile" else {method}
             yield f"{path}:{node.lineno}", pattern, used or {"search"}
@@ -81,7 +81,7 @@ def evaluate(node, known):
 
 
 def sample(items, space):
-    """Return a text that some parsed items match, but for conditions on what stands around."""
+    """Return a text that some parsed items match, ignoring conditions on the context."""
     text = ""
     for kind, value in items:
         if kind is op.LITERAL:
@@ -100,7 +100,7 @@ def sample(items, space):
 
 
 def find_member(kind, value, space):
-    """Return a character of a class, white space if it may be."""
+    """Return a character of a class, white space if possible."""
     if kind is op.ANY:
         return "a"
     named = [chr(each if what is op.LITERAL else each[0]) for what, each in value
@@ -113,13 +113,13 @@ def find_member(kind, value, space):
 
 
 def list_attacks(pattern):
-    """Return hostile texts: what the parts of a pattern match, over and over."""
+    """Return hostile texts: repeated matches of the parts of a pattern."""
     source, flags = pattern.pattern, pattern.flags
     if isinstance(source, bytes):
         source, flags = source.decode("latin-1"), flags & ~re.UNICODE
     try:
         items = parser.parse(source, flags if isinstance(pattern, re.Pattern) else 0)
-    except (re.error, OverflowError):  # of regex, beyond what re knows
+    except (re.error, OverflowError):  # of regex, unknown to re
         pumps = {("", pump) for pump in (" ", "\n", "1", "a", "A", ".", "-", "1 ", "1.", "a-")}
     else:
         pumps = {pump for space in " \n" for pump in list_pumps(items, "", space)}
@@ -127,7 +127,7 @@ def list_attacks(pattern):
 
 
 def list_pumps(items, before, space):
-    """Yield a text that leads to each part, and one that the part matches."""
+    """Yield a text that leads to each part, and a text that the part matches."""
     for item in items:
         kind, value = item
         inner = []
@@ -199,7 +199,7 @@ def test_patterns_are_linear_on_hostile_text(package):
     assert not square
 
 
-def test_square_and_cubic_patterns_are_found():
+def test_quadratic_and_cubic_patterns_are_found():
     """Patterns of a workbook's columns and of line ends in a translation memory."""
     for source, method in (
         (r'<(?:\w+:)?tableColumn\s[^>]*?\bname="([^"]*)"', "findall"),

@@ -1,4 +1,4 @@
-"""What users may set, wherever it is declared: bounds, and defaults within them."""
+"""Settings in all files: bounds, and defaults within them."""
 
 from importlib import import_module
 
@@ -16,7 +16,7 @@ FILES = (
     "params.py", "schedule.py", "settings.py", "splitting.py", "subword_sampling.py",
     "subwords.py", "units.py", "vectors.py",
 )  # fmt: skip
-"""Those that declare settings."""
+"""Modules that declare settings."""
 
 MODULES = [
     import_module(".".join(path.relative_to(PROJECT).with_suffix("").parts))
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def find_errors(kind):
-    """What is wrong with the defaults of settings."""
+    """Yield faults in the defaults of settings."""
     checked = type(kind.__name__, (kind,), {"model_config": {"validate_default": True}})
     try:
         checked.model_validate({})
@@ -42,15 +42,15 @@ def find_errors(kind):
     return []
 
 
-def test_every_default_might_have_been_given():
-    """Budgets alone have no default that could."""
+def test_every_default_is_a_valid_value():
+    """Only budgets have no valid default."""
     assert len(KINDS) > 60
     assert [
         ("Budget", "Value error, the budget has no limit; set steps, epochs, tokens or seconds")
     ] == [(kind.__name__, told) for kind in KINDS for told in find_errors(kind)]
 
 
-def test_every_number_has_a_least_one_but_two_of_which_any_will_do():
+def test_every_number_but_two_has_a_minimum():
     unbounded = {
         f"{kind.__name__}.{name}"
         for kind in KINDS
@@ -63,7 +63,7 @@ def test_every_number_has_a_least_one_but_two_of_which_any_will_do():
 
 
 def list_defaults(kind, values):
-    """Yield each setting that has a default, with it and with what a file says."""
+    """Yield each setting with its default and the value in a file."""
     for name, said in values.items():
         field = kind.model_fields[name]
         inner = [one for one in list_kinds(field) if isinstance(said, dict)]
@@ -92,8 +92,8 @@ def read(file, name):
     return OmegaConf.to_container(part) if part else {}
 
 
-def test_what_the_configuration_says_to_all_is_the_default():
-    """Or a setting that an older file lacks would be another one."""
+def test_values_of_the_common_configuration_are_the_defaults():
+    """Otherwise an older file without the setting would get another value."""
     found = [
         one
         for file, name, kind in FILES_OF_DEFAULTS

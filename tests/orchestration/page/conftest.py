@@ -1,4 +1,4 @@
-"""A browser, the server, and a page that tells what goes wrong in it."""
+"""A browser, the server, and a page that reports its errors."""
 
 import json
 import os
@@ -18,12 +18,12 @@ SETTINGS = {
     "language": {"source": {"code": "de"}, "target": {"code": "en"}},
     "fileLimit": 1000,
 }
-"""What the page is told beside the server's own settings."""
+"""Settings of the server for the page."""
 
 
 @pytest.fixture(scope="package")
 def chromium():
-    """The distribution's browser. While its event loop runs, no test may have one of its own."""
+    """The distribution's browser. While its event loop runs, no test may start another."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         missing = "Chromium is missing; run: apt-get install chromium"
@@ -38,14 +38,14 @@ def chromium():
 
 @pytest.fixture(scope="package")
 def address() -> Iterator[str]:
-    """Where the server answers."""
+    """The address of the server."""
     with serving(max_characters=5000) as address:
         yield address
 
 
 @pytest.fixture
 def open_page(chromium, address):
-    """Open the page; in the end, nothing may have been refused, thrown, kept or asked of others."""
+    """Open the page; at the end, no request may have failed, been rejected or left the server."""
     opened = Opened(address)
 
     def open_page(*, at=address, settings=(), ready=True, width=1280, height=800, **options):
@@ -61,7 +61,7 @@ def open_page(chromium, address):
 
 
 class Opened:
-    """Pages that were opened, and what they said and asked for."""
+    """Opened pages, with their errors and requests."""
 
     def __init__(self, address: str) -> None:
         self.addresses = {address}
@@ -87,10 +87,10 @@ class Opened:
     def close(self) -> None:
         for context in self.contexts:
             assert [] == context.cookies()
-            for page in context.pages:  # some of what they asked for may still be on its way
+            for page in context.pages:  # some of their requests may still be pending
                 page.unroute_all(behavior="ignoreErrors")
             context.close()
-        # that a request was refused is told by the browser itself
+        # the browser itself reports a rejected request
         told = [one for one in self.said if not one.startswith("Failed to load resource:")]
         assert [] == told
         assert [] == [

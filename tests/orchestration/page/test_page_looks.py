@@ -1,4 +1,4 @@
-"""Themes, widths, and what axe says."""
+"""Themes, widths, and the findings of axe."""
 
 import json
 
@@ -9,10 +9,10 @@ from playwright.sync_api import expect
 from tests.support import data_pages, run_pages
 from tests.support.page_reading import TEXT, TRANSLATED, file, refuse, translated, word, write
 
-# looks
+# appearance
 
 
-def test_theme_is_that_of_the_system(open_page):
+def test_theme_is_the_systems(open_page):
     light, dark = [background(open_page(color_scheme=scheme)) for scheme in ("light", "dark")]
 
     assert light != dark
@@ -37,8 +37,8 @@ def test_nothing_is_cut_off_on_a_phone(open_page, width):
     assert width == page.evaluate("() => document.documentElement.scrollWidth")
 
 
-def test_a_finger_finds_what_can_be_pressed(open_page):
-    """44 pixels (WCAG 2.5.5)."""
+def test_touch_targets_are_large_enough(open_page):
+    """The minimum is 44 pixels (WCAG 2.5.5)."""
     page = open_page(width=360, height=740, settings={"keyRequired": True})
     write(page, TEXT)
     expect(page.locator("#alternatives button").first).to_be_visible()
@@ -63,7 +63,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_axe_has_nothing_to_say(open_page, way):
+def test_axe_finds_no_violation(open_page, way):
     page = open_page(**WAYS[way])
     check(page)
     write(page, TEXT)
@@ -95,8 +95,8 @@ REPORTS = {
 
 @pytest.mark.parametrize("report", REPORTS)
 @pytest.mark.parametrize("way", WAYS)
-def test_axe_has_nothing_to_say_of_reports(chromium, tmp_path, way, report):
-    """And nothing is said or asked of others, though their text would like that."""
+def test_axe_finds_no_violation_in_reports(chromium, tmp_path, way, report):
+    """The reports make no requests and run no scripts, although their text contains such code."""
     path = tmp_path / "report.html"
     path.write_text(REPORTS[report](), encoding="utf-8")
     told = []

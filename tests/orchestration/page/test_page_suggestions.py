@@ -1,4 +1,4 @@
-"""A translation is corrected on the page, and what was approved is shown and taken."""
+"""Corrections on the page, and approved translations."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def address(folder):
         (["Der Bericht.", PLURAL], ""),
     ],
 )
-def test_a_file_says_what_the_memory_knew_and_what_stays(open_page, messages, told):
+def test_file_reports_memory_matches_and_untranslated_text(open_page, messages, told):
     page = open_page()
     content = json.dumps({f"m{n}": message for n, message in enumerate(messages)})
     with page.expect_download() as download:
@@ -60,7 +60,7 @@ def read(folder):
     return [(e.suggestion.source, e.suggestion.target, e.suggestion.before) for e in kept]
 
 
-def test_a_sentence_is_corrected_and_the_server_keeps_it(open_page, folder):
+def test_corrected_sentence_is_sent_to_the_server(open_page, folder):
     page = open_page()
     write(page, f"{TWO}\n{ONE}")
     expect(page.locator("#better")).to_be_visible()
@@ -71,7 +71,7 @@ def test_a_sentence_is_corrected_and_the_server_keeps_it(open_page, folder):
     page.get_by_label("Translation of: Der Bericht.").fill(ATTACK)
     page.locator("#translation .sentence").nth(0).click()
     page.locator("#translation .sentence").nth(1).click()
-    assert ATTACK == page.locator("#suggestion").input_value()  # as it was left
+    assert ATTACK == page.locator("#suggestion").input_value()  # unchanged
     page.locator("#suggestion").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -83,7 +83,7 @@ def test_a_sentence_is_corrected_and_the_server_keeps_it(open_page, folder):
     expect(page.locator("#but")).to_be_visible()
 
 
-def test_what_was_approved_is_marked_and_what_is_like_it_offered(open_page):
+def test_approved_and_similar_translations_are_shown(open_page):
     page = open_page()
     write(page, "Das Parlament!")
     translated(page, f"Our house {ATTACK}")
@@ -99,7 +99,7 @@ def test_what_was_approved_is_marked_and_what_is_like_it_offered(open_page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_a_phone_has_room(open_page, scheme):
+def test_axe_finds_no_violation_and_phone_layout_fits(open_page, scheme):
     page = open_page(width=360, height=740, color_scheme=scheme)
     write(page, f"Dies Parlament!\n{ONE}")
     expect(page.locator("#similar")).to_be_visible()
@@ -111,7 +111,7 @@ def test_axe_finds_nothing_and_a_phone_has_room(open_page, scheme):
         assert button.bounding_box()["height"] >= 44
 
 
-def test_nothing_is_offered_where_suggestions_are_off(chromium):
+def test_no_correction_is_offered_without_suggestions(chromium):
     with serving() as address:
         page = chromium.new_page()
         page.goto(address)

@@ -1,4 +1,4 @@
-"""Typing on the left, reading on the right: text, languages, alternatives, copying."""
+"""Typing and reading: text, languages, alternatives, copying."""
 
 import math
 
@@ -17,10 +17,10 @@ from tests.support.page_reading import (
     write,
 )
 
-# translating
+# translation
 
 
-def test_what_is_typed_is_translated_with_its_paragraphs(page):
+def test_typed_text_is_translated_with_its_paragraphs(page):
     asked = record(page)
     write(page, TEXT)
 
@@ -35,7 +35,7 @@ def test_what_is_typed_is_translated_with_its_paragraphs(page):
     } == asked[-1]
 
 
-def test_an_old_answer_never_comes_over_a_newer_one(page):
+def test_late_answer_does_not_replace_a_newer_one(page):
     asked, failed = record(page), []
     page.on("requestfailed", lambda request: failed.append(request.failure))
     write(page, f"{SLOW} Bericht")
@@ -48,7 +48,7 @@ def test_an_old_answer_never_comes_over_a_newer_one(page):
     assert ["net::ERR_ABORTED"] == failed
 
 
-def test_a_translation_of_another_text_is_marked_as_old(page):
+def test_translation_of_another_text_is_marked_outdated(page):
     write(page, "Der Bericht")
     translated(page, "The report")
     write(page, f"{SLOW}")
@@ -62,7 +62,7 @@ def test_a_translation_of_another_text_is_marked_as_old(page):
     assert not page.locator(".beside").evaluate("one => one.inert")
 
 
-def test_nothing_is_asked_for_white_space_and_nothing_is_left(page):
+def test_white_space_sends_no_request_and_clears_all(page):
     asked = record(page)
     write(page, TEXT)
     translated(page, TRANSLATED)
@@ -76,7 +76,7 @@ def test_nothing_is_asked_for_white_space_and_nothing_is_left(page):
     expect(page.locator("#others")).to_be_hidden()
 
 
-def test_text_stays_text(page):
+def test_text_is_not_interpreted_as_html(page):
     attack = "<img src=x onerror=alert(1)><script>alert(2)</script> &amp; ${1} Bericht"
     write(page, attack)
 
@@ -89,7 +89,7 @@ def test_text_stays_text(page):
 # languages
 
 
-def test_only_pairs_that_are_served_can_be_chosen(page):
+def test_only_served_pairs_can_be_chosen(page):
     assert ["Detect language", "Arabic", "English", "German"] == options(page, "from")
     assert ["Arabic", "English"] == options(page, "to")
     assert "en" == page.input_value("#to")
@@ -111,7 +111,7 @@ def test_languages_are_swapped_with_their_texts(page):
     assert ("en", "de") == (asked[-1]["source"], asked[-1]["target"])
 
 
-def test_a_detected_language_is_told_and_can_be_swapped(page):
+def test_detected_language_is_shown_and_can_be_swapped(page):
     page.select_option("#from", "auto")
     expect(page.locator("#swap")).to_be_disabled()
     write(page, "Der Bericht ist lang.")
@@ -123,7 +123,7 @@ def test_a_detected_language_is_told_and_can_be_swapped(page):
     assert "Detect language" == options(page, "from")[0]
 
 
-def test_languages_and_directions_are_told_to_whoever_reads_aloud(page):
+def test_screen_readers_get_languages_and_directions(page):
     page.select_option("#to", "ar")
     write(page, "Der Ausschuss hat das Gesetz verbessert.")
     expect(page.locator("#translation:not(.old) .word").first).to_be_visible()
@@ -131,13 +131,13 @@ def test_languages_and_directions_are_told_to_whoever_reads_aloud(page):
     assert "ar" == page.get_attribute("#translation", "lang")
     assert "de" == page.get_attribute("#text", "lang")
     boxes = [one.bounding_box()["x"] for one in page.locator(".word").all()]
-    assert sorted(boxes, reverse=True) == boxes  # from right to left
+    assert sorted(boxes, reverse=True) == boxes  # right-to-left
 
 
 # alternatives
 
 
-def test_an_alternative_is_taken_and_given_back(page):
+def test_alternative_can_be_chosen_and_undone(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     word(page, "improved").click()
@@ -149,14 +149,14 @@ def test_an_alternative_is_taken_and_given_back(page):
     assert improved == shown(page)
     expect(others.nth(1)).to_have_text("The committee has the law yesterday improved.")
     expect(others.nth(1)).to_be_focused()
-    assert 0 == page.locator(".sentence").nth(1).locator(".fair").count()  # nothing is known of it
+    assert 0 == page.locator(".sentence").nth(1).locator(".fair").count()  # unknown confidence
 
     others.nth(1).click()
     assert TRANSLATED == shown(page)
     assert 1 == page.locator(".sentence").nth(1).locator(".fair").count()
 
 
-def test_alternatives_are_offered_once_and_none_that_is_shown_or_far_behind(page):
+def test_alternatives_are_distinct_and_close_in_score(page):
     def repeat(route):
         own = route.fetch()
         answer = own.json()
@@ -180,7 +180,7 @@ def test_alternatives_are_offered_once_and_none_that_is_shown_or_far_behind(page
 # copying
 
 
-def test_the_translation_is_copied_without_what_is_told_of_it(open_page):
+def test_copied_translation_has_no_annotations(open_page):
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     write(page, TEXT)
     translated(page, TRANSLATED)

@@ -1,4 +1,4 @@
-"""What goes wrong, and files."""
+"""Failures, and files."""
 
 import re
 import time
@@ -17,10 +17,10 @@ from tests.support.page_reading import (
     write,
 )
 
-# trouble
+# failures
 
 
-def test_a_busy_server_is_asked_again_when_it_said(page):
+def test_busy_server_is_retried_after_its_delay(page):
     asked = record(page)
     refuse(page, 429, Retry_After="2")
     write(page, "Der Bericht")
@@ -35,7 +35,7 @@ def test_a_busy_server_is_asked_again_when_it_said(page):
     assert 2 == len(asked)
 
 
-def test_a_refusal_is_told_in_the_servers_words(page):
+def test_error_is_shown_in_the_servers_words(page):
     asked = record(page)
     page.select_option("#to", "ar")
     page.evaluate("() => { document.getElementById('to').add(new Option('Greek', 'el')) }")
@@ -62,21 +62,21 @@ def test_a_refusal_is_told_in_the_servers_words(page):
         ({"status": 200, "body": "<html>"}, "The server's answer makes no sense."),
     ],
 )
-def test_whatever_fails_is_a_sentence(page, answer, sentence):
+def test_every_failure_is_shown_as_a_sentence(page, answer, sentence):
     write(page, "Das Gesetz")
     translated(page, "The law")
     page.route("**/translate", lambda route: route.fulfill(**answer), times=1)
     write(page, "Der Bericht")
 
     expect(page.locator("#problem p")).to_have_text(sentence)
-    expect(page.locator("#translation")).to_be_empty()  # nothing of another text is left
+    expect(page.locator("#translation")).to_be_empty()  # no result of another text is left
     expect(page.locator("#others")).to_be_hidden()
     expect(page.locator("#copy")).to_be_disabled()
     page.click("#problem button")
     translated(page, "The report")
 
 
-def test_a_server_that_is_away_is_found_again(page):
+def test_restarted_server_is_found_again(page):
     page.context.set_offline(offline=True)
     write(page, "Der Bericht")
     expect(page.locator("#problem p")).to_have_text(
@@ -88,7 +88,7 @@ def test_a_server_that_is_away_is_found_again(page):
     expect(page.locator("#problem")).to_be_hidden()
 
 
-def test_too_long_a_text_is_told_and_not_sent(page):
+def test_too_long_text_is_reported_and_not_sent(page):
     asked = record(page)
     text = "𝄞" * 5000
     write(page, text)
@@ -107,8 +107,8 @@ def test_too_long_a_text_is_told_and_not_sent(page):
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_key_is_asked_for_where_one_is_needed(open_page, tmp_path, told):
-    """At once, or when the server refuses to do without."""
+def test_key_is_requested_if_required(open_page, tmp_path, told):
+    """It is requested at once, or when the server rejects a request without a key."""
     (tmp_path / "keys").write_text("a-secret-key\n")
     with serving(keys=read_keys(tmp_path / "keys")) as address:
         page = open_page(at=address, settings={} if told else {"keyRequired": False})
@@ -134,8 +134,8 @@ def sent(page):
 
 
 @pytest.mark.parametrize("host", [None, "elsewhere.example"])
-def test_a_file_is_translated_and_comes_back(page, sent, host):
-    """Even if the server knows itself by another name than the browser does."""
+def test_file_is_translated_and_downloaded(page, sent, host):
+    """This works even if the server's own name differs from the browser's."""
     if host:
 
         def rename(route):
@@ -155,7 +155,7 @@ def test_a_file_is_translated_and_comes_back(page, sent, host):
     expect(page.locator("#documents a")).to_be_visible()
 
 
-def test_files_that_cannot_be_translated_are_refused_here(page, sent):
+def test_unsupported_files_are_rejected_in_the_browser(page, sent):
     page.set_input_files("#file", [file("picture.png"), file("long.txt", "x" * 2000)])
 
     expect(page.locator("#documents .failed .state")).to_have_text(
@@ -164,7 +164,7 @@ def test_files_that_cannot_be_translated_are_refused_here(page, sent):
     assert [] == sent
 
 
-def test_a_file_may_be_dropped_anywhere(page, sent):
+def test_file_can_be_dropped_anywhere(page, sent):
     with page.expect_download() as download:
         page.evaluate(
             "() => { const dataTransfer = new DataTransfer();"

@@ -1,4 +1,4 @@
-"""What is told of each word: how sure the model is, and what it comes from."""
+"""Details of each word: its confidence and its source words."""
 
 import pytest
 from playwright.sync_api import expect
@@ -8,7 +8,7 @@ from tests.support.page_reading import TEXT, TRANSLATED, marked, shown, translat
 # confidence and attention
 
 
-def test_how_sure_a_word_is_shows_in_colour_and_form_and_is_told(page):
+def test_confidence_of_words_is_shown_and_announced(page):
     write(page, "Der Gerichtshof wird dem Präsidenten vertrauen.")
     translated(page, "The Court of Justice will the President trust.")
 
@@ -48,7 +48,7 @@ def underline(element):
     ],
     ids=["hardly good", "mistyped", "never read", "many never read"],
 )
-def test_what_a_person_should_look_at_is_told(page, text, translation, said, doubtful):
+def test_doubtful_translations_are_reported(page, text, translation, said, doubtful):
     write(page, text)
     translated(page, translation)
 
@@ -56,7 +56,7 @@ def test_what_a_person_should_look_at_is_told(page, text, translation, said, dou
     assert doubtful == page.locator("#translation .doubtful").count()
 
 
-def test_pointing_at_a_word_shows_what_it_comes_from(page):
+def test_pointing_at_a_word_shows_its_source(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     word(page, "improved").hover()
@@ -73,7 +73,7 @@ def test_pointing_at_a_word_shows_what_it_comes_from(page):
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_pointing_at_a_word_of_the_text_shows_what_came_of_it(open_page, width):
+def test_pointing_at_a_source_word_shows_its_translation(open_page, width):
     page = open_page(width=width)
     write(page, TEXT)
     translated(page, TRANSLATED)
@@ -85,8 +85,8 @@ def test_pointing_at_a_word_of_the_text_shows_what_came_of_it(open_page, width):
         assert [origin] == marked(page, "#backdrop")
 
 
-def test_marks_lie_behind_the_words_that_are_typed(open_page):
-    """Text area and copy break their lines alike, or marks would lie elsewhere."""
+def test_marks_are_behind_the_typed_words(open_page):
+    """Text area and copy must break lines alike, or marks would be misplaced."""
     for width in (1280, 700, 360):
         page = open_page(width=width)
         write(page, (TEXT + "Donaudampfschifffahrtsgesellschaftskapitänswitwenrente\n") * 5)
@@ -123,11 +123,11 @@ def words(page):
         ("سل Ä 語", ["▁س", "ل", "▁Ä▁語"], [[0, 1], [1, 2], [3, 6]]),
     ],
 )
-def test_tokens_are_found_and_missing_ones_spoil_no_others(words, text, tokens, spans):
+def test_missing_tokens_do_not_affect_other_tokens(words, text, tokens, spans):
     assert spans == words("locateTokens", text, tokens)
 
 
-def test_a_word_is_as_likely_as_its_tokens_and_linked(words):
+def test_word_has_its_tokens_probability_and_links(words):
     sentence = {
         "source": "Das Haus",
         "sourceWords": ["Das", "Haus"],
@@ -152,14 +152,14 @@ def test_a_word_is_as_likely_as_its_tokens_and_linked(words):
         ("Ei", "no such language", ["Ei"]),
     ],
 )
-def test_words_are_cut_by_the_rules_of_their_language(words, text, language, cut):
+def test_words_are_split_by_their_languages_rules(words, text, language, cut):
     assert cut == [one["text"] for one in words("cutWords", text, language)]
 
 
 # keyboard
 
 
-def test_everything_is_reached_by_keyboard(page):
+def test_everything_is_reachable_by_keyboard(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     page.focus("#from")
@@ -178,7 +178,7 @@ def focus_next(page):
     )
 
 
-def test_arrows_go_from_word_to_word(page):
+def test_arrow_keys_move_between_words(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     page.locator(".word").first.focus()
@@ -202,7 +202,7 @@ def test_arrows_go_from_word_to_word(page):
 # terms
 
 
-def test_terms_of_ones_own_are_used_and_kept_for_their_languages(page):
+def test_own_terms_are_used_and_stored_by_languages(page):
     page.locator("#terms summary").click()
     page.fill("#glossary", "Ausschuss = panel\nBericht=dossier")
     write(page, "Der Ausschuss hat der Bericht")
@@ -228,7 +228,7 @@ def test_terms_of_ones_own_are_used_and_kept_for_their_languages(page):
         ("copied", "a sentence is not translated"),
     ],
 )
-def test_what_is_wrong_with_a_translation_is_told_in_words(page, problem, told):
+def test_problems_of_a_translation_are_described(page, problem, told):
     said = page.evaluate(
         "async check => (await import('./words.js')).describeCheck(check)",
         {"text": "94", "problem": problem},

@@ -26,5 +26,5 @@ def test_heads_are_as_likely_as_scipy_says(counted):
     assert both == pytest.approx(binomtest(*counted).pvalue)
 
 
-def test_a_coin_that_was_never_tossed_shows_nothing():
+def test_a_coin_without_tosses_shows_nothing():
     assert find_binomial_tail(0, 0) == 1

@@ -9,12 +9,12 @@ from nmt_core.base.errors import ConfigError
 from tests.support.torch_settings import torchs_own_settings
 
 WARN, ERROR = 1, 2
-"""Of PyTorch, where an operation has no deterministic way."""
+"""Settings of PyTorch for operations without a deterministic version."""
 
 
 @pytest.fixture(autouse=True)
 def settings():
-    """Put torch's settings back."""
+    """Restore torch's settings."""
     with torchs_own_settings():
         yield
 
@@ -49,7 +49,7 @@ def test_a_gpu_that_is_not_there_is_refused(no_gpu):
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16"])
-def test_products_have_the_configured_type_and_weights_do_not(no_gpu, name):
+def test_products_have_the_configured_type(no_gpu, name):
     compute = prepare_compute(precision=name)
     layer = torch.nn.Linear(2, 2)
     with compute.autocast():
@@ -76,7 +76,7 @@ def test_algorithms_are_deterministic_and_float32_is_float32(no_gpu):
 
 
 class Watched(torch.autograd.Function):
-    """Passes a number on, and notes how deterministic it has to be on the way back."""
+    """Passes a number on, and records how deterministic the backward pass has to be."""
 
     seen: ClassVar = []
 
@@ -93,7 +93,7 @@ class Watched(torch.autograd.Function):
 
 
 @pytest.mark.parametrize(("device", "mode"), [("cpu", WARN), ("cuda", ERROR)])
-def test_gradients_of_a_gpu_are_deterministic_or_an_error(no_gpu, device, mode):
+def test_gradients_on_a_gpu_are_deterministic_or_refused(no_gpu, device, mode):
     prepare_compute()
     number = torch.ones((), requires_grad=True)
     Watched.seen.clear()
@@ -121,7 +121,7 @@ def test_bfloat16_is_known_by_the_processors_features(monkeypatch, capabilities,
     assert cpu_has_bfloat16() == fast
 
 
-def test_a_seed_decides_what_is_drawn_as_torch_itself_has_it():
+def test_a_seed_decides_torchs_draws():
     compute = Compute(torch.device("cpu"), torch.float32)
     torch.manual_seed(7)
     wanted = torch.rand(3)

@@ -1,4 +1,4 @@
-"""Settings are strict, and their messages name place, value and remedy."""
+"""Settings are strict, and their messages name the place, the value and the remedy."""
 
 from typing import Annotated, Literal
 
@@ -75,7 +75,7 @@ def test_a_bad_parameter_is_named_with_its_place(values, message):
     assert str(error.value).split("\n")[-1].startswith(message)
 
 
-def test_all_problems_are_told_at_once():
+def test_all_problems_are_reported_at_once():
     with pytest.raises(ConfigError) as error:
         build(Train, {"sede": 1, "clip": "x"}, at="train")
 
@@ -83,7 +83,7 @@ def test_all_problems_are_told_at_once():
 
 
 def test_values_are_typed():
-    """An int may stand for a float; a list is read as a tuple."""
+    """An int is accepted for a float; a list is read as a tuple."""
     adam = {"kind": "adam", "rate": 1, "betas": [1, 0.5]}
 
     built = build(Train, {"seed": 1, "clip": 2, "optimizer": adam}, at="train")
@@ -111,7 +111,7 @@ class Linear(Optimizer):
 
 
 class Open(Config):
-    """As ``Train``, but with a union that a registry may extend."""
+    """Like ``Train``, but with a union that a registry can extend."""
 
     inner: Annotated[
         Optimizer,
@@ -135,7 +135,7 @@ class Closed(Config):
         {"kind": "linear", "steps": [1]},
     ],
 )
-def test_an_open_union_says_what_a_closed_one_says(inner):
+def test_open_and_closed_unions_report_alike(inner):
     told = []
     for kind in (Open, Closed):
         with pytest.raises(ConfigError) as error:
@@ -145,7 +145,7 @@ def test_an_open_union_says_what_a_closed_one_says(inner):
     assert told[0] == told[1]
 
 
-def test_an_open_union_is_read_and_written_as_a_closed_one():
+def test_open_and_closed_unions_are_stored_alike():
     values = {"inner": {"kind": "cosine", "steps": [1, 2]}}
     one, other = (build(kind, values, at="train") for kind in (Open, Closed))
 
@@ -158,7 +158,7 @@ def test_an_open_union_is_read_and_written_as_a_closed_one():
 
 @pytest.mark.parametrize("failures", [0, 1, 19, 20])
 def test_source_is_parsed_while_other_threads_parse(monkeypatch, failures):
-    """CPython 3.11 then raises SystemError, of what is sound."""
+    """CPython 3.11 then raises SystemError for valid source."""
     parse, left = config.ast.parse, [SystemError("recursion depth mismatch")] * failures
 
     def fail_first(*arguments, **named):

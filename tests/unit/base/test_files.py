@@ -24,7 +24,7 @@ class FailureError(Exception):
 
 
 @pytest.mark.parametrize("writer", [files.whole_file, files.whole_folder])
-def test_failure_leaves_the_old_one_and_no_trace(tmp_path, writer):
+def test_failure_keeps_the_old_file_and_leaves_nothing(tmp_path, writer):
     path = tmp_path / "a"
     if writer is files.whole_file:
         path.write_text("old")
@@ -41,7 +41,7 @@ def test_failure_leaves_the_old_one_and_no_trace(tmp_path, writer):
     assert path.is_dir() or path.read_text() == "old"
 
 
-def test_a_folder_is_replaced_where_the_program_stands_and_through_a_link(tmp_path, monkeypatch):
+def test_the_working_folder_and_linked_folders_are_replaced(tmp_path, monkeypatch):
     folder = tmp_path / "a"
     folder.mkdir()
     (tmp_path / "link").symlink_to(folder)
@@ -55,8 +55,8 @@ def test_a_folder_is_replaced_where_the_program_stands_and_through_a_link(tmp_pa
     assert ["a", "link"] == names(tmp_path)
 
 
-def test_an_old_folder_stays_where_the_new_one_does_not_get_its_name(tmp_path, monkeypatch):
-    """And nothing of it is removed before the new one has it."""
+def test_an_old_folder_stays_if_renaming_fails(tmp_path, monkeypatch):
+    """Nothing of the old folder is removed before the new folder has its name."""
     folder, seen = tmp_path / "a", []
     folder.mkdir()
     (folder / "old").touch()
@@ -97,8 +97,8 @@ with files.whole_folder(folder) as part:
 
 
 @pytest.mark.parametrize(("moment", "kept"), [("before", "old"), ("after", "new")])
-def test_a_crash_leaves_the_old_folder_or_the_new_one(tmp_path, moment, kept):
-    """Before the new one has its name, the old one has it again once somebody sweeps."""
+def test_a_crash_leaves_a_whole_folder(tmp_path, moment, kept):
+    """Before the new folder has the name, a sweep gives it back to the old folder."""
     folder = tmp_path / "a"
     folder.mkdir()
     (folder / "old").touch()
@@ -110,8 +110,8 @@ def test_a_crash_leaves_the_old_folder_or_the_new_one(tmp_path, moment, kept):
     assert [folder, folder / kept] == sorted(tmp_path.rglob("*"))
 
 
-def test_what_is_written_everybody_can_read(tmp_path):
-    """A person in a text editor, and another user, who may change nothing."""
+def test_written_files_are_readable_by_everybody(tmp_path):
+    """A person with a text editor, and another user with read access only."""
     files.write_json(tmp_path / "a.json", {"Größe": [1, "ß"]})
     with files.whole_folder(tmp_path / "b") as part:
         (part / "c").touch(mode=0o600)
@@ -139,7 +139,7 @@ with files.whole_file(path / "file") as file, files.whole_folder(path / "folder"
 
 @contextmanager
 def writing(folder):
-    """Another process that is at work in a folder, and is killed in the end."""
+    """Another process that is writing in a folder, and is killed in the end."""
     command = [sys.executable, "-c", WRITER, str(folder)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -158,7 +158,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_what_a_killed_process_has_left_goes_and_what_one_at_work_writes_stays(tmp_path):
+def test_only_leftovers_of_killed_processes_are_removed(tmp_path):
     kept = [".file.abc.part", ".file.abcdefgh.parts", ".other.abcdefgh.part", "file.abcdefgh.part"]
     for name in kept:
         (tmp_path / name).write_text("not ours to take")
@@ -174,7 +174,7 @@ def test_what_a_killed_process_has_left_goes_and_what_one_at_work_writes_stays(t
 
 @contextmanager
 def recorded(monkeypatch):
-    """Record what reaches the disk, and when names change, by names without their random parts."""
+    """Record writes that reach the disk and renames, by names without their random parts."""
     seen, sync, rename, replace = [], os.fsync, Path.rename, Path.replace
 
     def known(path):
@@ -199,10 +199,8 @@ def recorded(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
-def test_bytes_reach_the_disk_before_the_name_does_and_the_name_before_we_go_on(
-    tmp_path, monkeypatch
-):
-    """Or a power cut leaves an empty file under the name, or none."""
+def test_bytes_reach_the_disk_before_the_name(tmp_path, monkeypatch):
+    """Otherwise a power cut could leave an empty file under the name, or no file."""
     with recorded(monkeypatch) as seen:
         files.write_text(tmp_path / "a", "new")
 
@@ -212,7 +210,7 @@ def test_bytes_reach_the_disk_before_the_name_does_and_the_name_before_we_go_on(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a handle is of")
 @pytest.mark.parametrize("old", [True, False])
-def test_so_do_all_files_of_a_folder_and_the_folders_in_it(tmp_path, monkeypatch, old):
+def test_files_of_a_folder_reach_the_disk_first(tmp_path, monkeypatch, old):
     path, part = tmp_path / "a", str(tmp_path / "a.part")
     if old:
         path.mkdir()
@@ -235,8 +233,8 @@ def test_no_json_that_others_cannot_read(tmp_path, number):
     assert names(tmp_path) == []
 
 
-def test_many_writers_of_one_name_do_not_take_each_others_parts(tmp_path):
-    """Each sweeps before it writes; all of them come through."""
+def test_parallel_writers_of_one_name_do_not_interfere(tmp_path):
+    """Each writer sweeps before it writes; all of them succeed."""
     failures = []
 
     def work(number):
@@ -258,7 +256,7 @@ def test_many_writers_of_one_name_do_not_take_each_others_parts(tmp_path):
 
 @given(lines)
 def test_lines_come_back(tmp_path_factory, lines):
-    """Whatever a line holds, U+2028 and carriage returns too, lines are split at newlines alone."""
+    """Lines are split at newlines alone, not at U+2028 or carriage returns."""
     path = tmp_path_factory.mktemp("lines") / "a.txt"
     files.write_lines(path, lines)
 

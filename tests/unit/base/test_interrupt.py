@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them."""
+"""Processes that end with the process that started them."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def test_a_process_ends_when_its_parent_is_killed():
         assert parent.stdout.read() == ""
 
 
-def test_a_process_whose_parent_has_ended_before_ends_at_once():
+def test_a_process_without_a_parent_ends_at_once():
     with start(BOUND.format(os.getppid())) as orphan:
         assert orphan.stdout.read() == ""
     assert orphan.returncode == -signal.SIGTERM

@@ -1,4 +1,4 @@
-"""Jobs on a cluster: the code is the same there, and failures are explained."""
+"""Jobs on a cluster: workers run the same code, and failures are explained."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def test_worker_with_other_code_is_refused():
         _run_on_worker("another day", str.upper, "a")
 
 
-def test_job_is_done_where_the_code_is_the_same():
+def test_a_worker_with_the_same_code_runs_jobs():
     assert _run_on_worker(identify_code(), str.upper, "a") == "A"
 
 

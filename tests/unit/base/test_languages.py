@@ -1,4 +1,4 @@
-"""Two languages are read from a word."""
+"""Two languages are read from a word such as en-de."""
 
 import pytest
 

@@ -32,8 +32,8 @@ def missing(_):
         (None, "nmt-pipeline[serve]"),
     ],
 )
-def test_advice_installs_from_where_this_came(monkeypatch, origin, installed):
-    """A name that nobody registered would install a stranger's package."""
+def test_advice_installs_from_the_original_source(monkeypatch, origin, installed):
+    """An unregistered name would install a stranger's package."""
     monkeypatch.setattr(metadata, "distribution", lambda _: Installed(origin))
     assert format_install_command("uvicorn").endswith(f"pip install '{installed}'")
 

@@ -22,7 +22,7 @@ POINT = {
 
 @pytest.fixture
 def seconds(monkeypatch):
-    """A clock that stands still until it is set."""
+    """A clock that stops until it is set."""
     now = [100.0]
     monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     return now
@@ -37,7 +37,7 @@ def said(display):
 
 
 def show(seconds, points, *, total):
-    """Show (seconds since the point before, step, tokens) of a training of so many updates."""
+    """Show (seconds since the previous call, step, tokens) of a training with so many updates."""
     display = TrainingDisplay(Budget(steps=total).done, console())
     for passed, number, tokens in points:
         seconds[0] += passed
@@ -54,12 +54,12 @@ def show(seconds, points, *, total):
             1000,
             ["step 300, 30% done, loss 3.220, rate 1.50e-03, 625 tokens/s, 0:00:56 left"],
         ),
-        (  # a resumed training counts what it trained itself
+        (  # a resumed training counts its own tokens alone
             [(0, 5000, 1_000_000), (100, 5100, 1_020_000)],
             10_000,
             ["step 5,100, 51% done, loss 3.220, rate 1.50e-03, 200 tokens/s, 1:21:40 left"],
         ),
-        (  # the speed is that since the line before
+        (  # the speed is measured since the line before
             [(0, 0, 0), (100, 100, 1000), (20, 200, 2000)],
             1000,
             [
@@ -67,7 +67,7 @@ def show(seconds, points, *, total):
                 "step 200, 20% done, loss 3.220, rate 1.50e-03, 50 tokens/s, 0:02:40 left",
             ],
         ),
-        ([(0, 0, 0), (100, 0, 10)], 1000, []),  # how long it takes is unknown
+        ([(0, 0, 0), (100, 0, 10)], 1000, []),  # the remaining time is unknown
     ],
 )
 def test_training_shows_a_line_now_and_then(seconds, points, total, shown):
@@ -84,12 +84,12 @@ def test_closed_terminal_stops_nothing(monkeypatch):
 
     monkeypatch.setattr("sys.stderr", stream := Closed())
     display = TrainingDisplay(Budget(steps=1000).done)
-    assert display.console.file.getvalue == stream.getvalue  # all else is as it was
+    assert display.console.file.getvalue == stream.getvalue  # everything else is unchanged
     display.validation(POINT, best=True)
     display.note("gone")
 
 
-def test_a_validation_is_one_line_however_narrow_the_output():
+def test_a_validation_is_one_line_in_narrow_terminals():
     display = TrainingDisplay(
         Budget(steps=2000).done, console(), scores={"validation_bleu": "BLEU"}
     )

@@ -9,7 +9,7 @@ names = st.lists(st.one_of(st.integers(), st.text(max_size=5)), max_size=4)
 
 @given(st.tuples(st.integers(), names), st.tuples(st.integers(), names))
 def test_other_names_give_another_seed(one, other):
-    """Neighbours too: a step and its text, two names and their sum."""
+    """Neighbours differ too: a step and its text, two names and their sum."""
     seeds = {derive_seed(one[0], *one[1]), derive_seed(other[0], *other[1])}
 
     assert (len(seeds) == 1) == (one == other)
@@ -23,7 +23,7 @@ def test_names_are_not_joined():
 
 
 def test_seeds_are_the_same_in_every_process():
-    """Whatever Python's own hashes are; a resumed training depends on it."""
+    """Python's own hashes differ between processes; a resumed training needs equal seeds."""
     program = (
         "from nmt_core.base.random import derive_seed, make_generator; "
         "order = make_generator(1, 'batches', 0).permutation(9).tolist(); "
@@ -36,7 +36,7 @@ def test_seeds_are_the_same_in_every_process():
 
 
 def test_seeds_never_change():
-    """Another number here makes every published result irreproducible."""
+    """Another number here would make every published result irreproducible."""
     assert derive_seed(1, "dropout", 7) == DROPOUT_SEVEN
 
 

@@ -1,4 +1,4 @@
-"""Compressed files, of which no more is unpacked than text can be."""
+"""Compressed files are unpacked up to a limit."""
 
 import gzip
 
@@ -10,7 +10,7 @@ from nmt_core.base.raw_lines import open_raw
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_as_much_is_unpacked_as_is_allowed_and_no_more(tmp_path, monkeypatch, more):
+def test_unpacking_stops_at_the_limit(tmp_path, monkeypatch, more):
     monkeypatch.setattr(raw_lines, "MIN_UNPACKED_LIMIT", 100_000)
     content = b"x" * (100_000 + more)
     (path := tmp_path / "a.gz").write_bytes(gzip.compress(content))

@@ -1,4 +1,4 @@
-"""What a registry holds: our own things, and those that installed packages offer."""
+"""The contents of a registry: our own entries and those of installed packages."""
 
 import sys
 from collections import Counter
@@ -23,7 +23,7 @@ def test_things_are_loaded_by_name(registry):
     assert registry.check("ordered") == "ordered"
 
 
-def test_an_unknown_name_is_answered_by_the_one_that_was_meant(registry):
+def test_an_unknown_name_gets_the_closest_suggestion(registry):
     for ask, kind in ((registry.load, ConfigError), (registry.check, ValueError)):
         with pytest.raises(kind, match=r"'orderd' is not a mapping.*'ordered'"):
             ask("orderd")
@@ -48,8 +48,8 @@ def test_other_packages_offer_theirs_after_ours(registry, tmp_path, monkeypatch)
     assert registry.load("here") is int
 
 
-def test_packages_are_looked_through_for_what_is_not_ours_alone(registry, monkeypatch):
-    """It takes a tenth of a second, which a translation of a line has not."""
+def test_packages_are_searched_for_unknown_names_only(registry, monkeypatch):
+    """The search takes a tenth of a second, too long for the translation of a line."""
 
     def refuse(**_):
         raise AssertionError

@@ -1,4 +1,4 @@
-"""Text from bytes, and where it is none."""
+"""Text is decoded from bytes, and errors name their place."""
 
 import pytest
 from hypothesis import assume, given
@@ -16,8 +16,8 @@ def test_text_is_decoded(text):
 
 
 @given(st.lists(st.text("aä\r", max_size=4), max_size=4), st.integers(1, 9), st.text("aä"))
-def test_the_place_of_a_byte_that_is_no_text_is_told(lines, first, before):
-    """Wherever it stands: its line in the file, and its byte in the line."""
+def test_an_invalid_byte_is_reported_with_its_place(lines, first, before):
+    """The place is the line in the file and the byte in the line."""
     data = "".join(f"{line}\n" for line in lines).encode() + before.encode() + b"\xff\n"
     assume(not looks_like_utf16(data))
     with pytest.raises(ConfigError) as told:
@@ -33,25 +33,25 @@ def test_utf_16_is_recognised(text, code):
     assert not looks_like_utf16(text.encode())
 
 
-def test_utf_16_is_told():
+def test_utf_16_is_reported():
     with pytest.raises(CorpusError, match=r"a\.txt .*UTF-16"):
         decode_utf8("ä\n".encode("utf-16"), "a.txt")
 
 
 @given(st.text("ab .äßÁéčœ“’–…жЖяΩعש", min_size=1).filter(lambda text: not text.isascii()))
-def test_mojibake_is_mended_and_sound_text_stays(text):
+def test_mojibake_is_repaired_and_valid_text_stays(text):
     once = read_as_windows(text)
     assert fix_mojibake(once) == fix_mojibake(read_as_windows(once)) == text
     assert fix_mojibake(text) == text
 
 
 @given(st.text("日本語ไทย한국", min_size=3))
-def test_so_is_text_of_asia(text):
+def test_mojibake_of_asian_text_is_repaired(text):
     assert fix_mojibake(read_as_windows(text)) == fix_mojibake(text) == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "a", "passé…»", "Ã", "für Ã¼", "À «", "“Ä“ und ”Ö”", "Ñ…é", "Spaß–"]
 )
-def test_sound_text_is_no_mojibake_whatever_signs_meet(text):
+def test_valid_text_is_never_taken_for_mojibake(text):
     assert fix_mojibake(text) == text

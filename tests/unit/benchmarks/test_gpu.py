@@ -10,13 +10,13 @@ from tests.support.trainings import PROCESSOR
 
 @pytest.mark.slow
 def test_operations_match_the_formula():
-    """Two for each weight and token there, four back; and those of attention, by the lengths."""
+    """Two per weight and token forwards, four backwards; attention by the lengths."""
     model = gpu.build_preset("transformer", vocabulary=100)
     batches = gpu.make_batches(500, vocabulary=100)[:3]
     [width] = {norm.weight.numel() for norm in model.encoder_norm.modules()}
     of_target = sum(w.numel() for w in model.decoder.parameters() if w.dim() == 2)
     of_source = sum(w.numel() for w in model.encoder.parameters() if w.dim() == 2)
-    cross = len(model.decoder) * 2 * width**2  # keys and values are made of the source
+    cross = len(model.decoder) * 2 * width**2  # keys and values are computed from the source
     expected = 0
     for batch in batches:
         rows, source = batch.source.shape
@@ -48,4 +48,4 @@ def test_missing_gpu_is_reported():
     done = CliRunner().invoke(gpu.app, [])
 
     assert done.exit_code == 2
-    assert "there is no GPU here" in done.output
+    assert "no GPU" in done.output

@@ -1,4 +1,4 @@
-"""Strings of the grammar are told apart from others, and figures are drawn."""
+"""Strings of the grammar are recognised, and figures are drawn."""
 
 import re
 from itertools import pairwise
@@ -16,7 +16,7 @@ def write(*arguments):
     return [(label, text.replace(" ", "")) for label, text in (x.split("\t") for x in lines)]
 
 
-def test_every_second_string_is_of_the_grammar():
+def test_every_second_string_is_in_the_grammar():
     learnt, unseen = write("600"), write("200", "--held-out")
 
     for label, string in learnt + unseen:

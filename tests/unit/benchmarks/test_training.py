@@ -1,4 +1,4 @@
-"""The benchmark of training: both loops run, and ratios are of one round."""
+"""The benchmark of training: both loops run, and ratios compare times of one round."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from benchmarks.training import Speed, System, measure, tabulate
 from tests.support.torch_settings import torchs_own_settings
 
 
-def test_ratios_are_those_of_one_round():
+def test_ratios_compare_times_of_one_round():
     speeds = {System.OURS: (100, 300, 200), System.PLAIN: (50, 100, 200)}
     rounds = [
         {name: Speed(values[number], 1.0, 2**30) for name, values in speeds.items()}

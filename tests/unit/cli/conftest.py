@@ -10,5 +10,5 @@ def bundle(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _no_trial(monkeypatch):
-    """Load models without the trial in another process, which test_trial.py has."""
+    """Load models without the trial in another process, which test_trial.py tests."""
     monkeypatch.setattr("nmt_core.cli.options.try_once", lambda *_, **__: None)

@@ -1,4 +1,4 @@
-"""``nmt evaluate``: the scores are sacreBLEU's, and what cannot be scored is told in a sentence."""
+"""``nmt evaluate``: scores equal sacreBLEU's, and invalid input gives an error of one sentence."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ REFERENCES = ["The dog sleeps in the garden.", "Where is the red house?", "", "W
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Two models that have learnt nothing, each in its own way."""
+    """Two untrained models with different weights."""
     folder = tmp_path_factory.mktemp("models")
     languages = Languages(source="de", target="en")
     for seed, name in enumerate(("one", "other")):
@@ -84,7 +84,7 @@ def test_several_models_are_tested_against_each_other(models, texts):
         assert 0 < numbers(row)[-1] <= 1
 
 
-def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
+def test_invalid_input_gives_an_error_of_one_sentence(models, texts, tmp_path):
     one = ("--model", models / "one")
     _, source, _, reference = texts
     short, empty, latin = tmp_path / "short", tmp_path / "empty", tmp_path / "latin"
@@ -107,7 +107,7 @@ def test_what_cannot_be_scored_is_told_in_a_sentence(models, texts, tmp_path):
         assert expected in said
 
 
-def test_models_have_one_target_language(models, texts, tmp_path):
+def test_models_need_the_same_target_language(models, texts, tmp_path):
     silent = export(tmp_path / "silent")
     french = replace(tiny_translator(), languages=Languages(source="de", target="fr"))
     export(tmp_path / "french", translator=french)
@@ -118,8 +118,8 @@ def test_models_have_one_target_language(models, texts, tmp_path):
         assert (code, f"the models write {written}" in said) == (1, True)
 
 
-def test_a_difference_stands_beside_the_pair_and_the_metric_that_it_is_of():
-    """In the order of the columns; of p-values, those corrected for many comparisons."""
+def test_differences_are_shown_with_pair_and_metric():
+    """The columns are in order; p-values are corrected for many comparisons."""
     found = Difference(metric="bleu", first="a", second="b", value=-1.5, p_value=0.3)
     table = render_differences([found])
     told = {column.header: str(next(column.cells)) for column in table.columns}

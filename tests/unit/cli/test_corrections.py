@@ -1,4 +1,4 @@
-"""``nmt corrections`` and ``nmt memory``: decided on, served, exported and deleted."""
+"""``nmt corrections`` and ``nmt memory``: decided, served, exported and deleted."""
 
 from dataclasses import replace
 
@@ -58,7 +58,7 @@ def list_targets(journal, status="suggested approved dropped"):
     return [row[6] for row in list_rows(journal) if row[1] in status.split()]
 
 
-def test_all_are_listed_and_none_can_write_to_the_terminal(journal):
+def test_all_are_listed_without_control_characters(journal):
     first, _, third = list_rows(journal)
 
     assert (len(first[0]), first[1], first[3:]) == (
@@ -91,7 +91,7 @@ def test_approved_ones_are_exported(journal, tmp_path, steps, approved, exported
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_corrections_of_a_key_are_served_to_others_if_shared(journal, tmp_path, shared):
+def test_shared_corrections_are_served_to_other_keys(journal, tmp_path, shared):
     hound, path = list_rows(journal)[1][0], tmp_path / "memory.db"
     decide(journal, "approve", hound, "--memory", path, *["--shared"] * shared)
     stored = TranslationMemory(path)
@@ -148,7 +148,7 @@ def test_wrong_command_is_refused(journal, arguments, message):
         ["memory", "export", "a.tmx", "--languages", "de-en", "--memory"],
     ],
 )
-def test_missing_file_is_named_and_not_made(tmp_path, command):
+def test_missing_file_is_named_and_not_created(tmp_path, command):
     assert "none does not exist; " in refuse(*command, tmp_path / "none")
     assert not (tmp_path / "none").exists()
 

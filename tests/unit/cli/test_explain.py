@@ -23,7 +23,7 @@ PAIRS = [("das haus", "the house"), ("das rote haus", "the house red"), ("er sie
 
 
 def ask(command, bundle, *arguments, lines=LINES):
-    """Return the fields of what a command writes of lines."""
+    """Return the fields of the lines that a command writes."""
     text = "".join(f"{line}\n" for line in lines)
     result = run(command, "--model", bundle, *arguments, lines=text.encode())
     assert result.exit_code == 0, result.output
@@ -76,7 +76,7 @@ def test_translations_are_explained_best_first(bundle, arguments, search):
         assert numbers == pytest.approx([*each.token_probabilities], abs=6e-4)
 
 
-def test_doubts_are_those_of_the_best(bundle, monkeypatch):
+def test_doubts_belong_to_the_best_translation(bundle, monkeypatch):
     own = scripted_translator(str, lambda text: text.replace("94", "95"))
     monkeypatch.setattr(options.Translator, "load", lambda *_, **__: own)
     result = run("explain", "--model", bundle, "--n-best", 2, "es sind 94")
@@ -192,7 +192,7 @@ def test_next_tokens_have_probabilities(bundle, arguments, lines):
 # tokenize
 
 
-def test_tokens_have_their_numbers_and_the_unknown_ones_are_named(tmp_path):
+def test_tokens_are_numbered_and_unknown_ones_marked(tmp_path):
     side = Side(Characters(), Vocabulary([*SPECIALS, *"abc▁"]))
     side.tokenizer.save(tmp_path / "tokenizer/target")
     side.vocabulary.save(tmp_path / "vocabulary/target.txt")

@@ -1,4 +1,4 @@
-"""Lines of a stream, as they come in."""
+"""Lines are read from a stream as they arrive."""
 
 import io
 import os
@@ -22,14 +22,14 @@ def test_chunks_grow_to_a_limit():
 
 @pytest.fixture
 def pipe():
-    """Both ends of one, as standard input would be read and written."""
+    """Both ends of a pipe, read and written like standard input."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "wb", buffering=0) as writer:
         yield reader, writer
 
 
-def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
-    """A line is there when it ends; what is there together comes together."""
+def test_slow_lines_do_not_wait_for_others(pipe):
+    """A line is read when it ends; lines that arrive together are read together."""
     reader, writer = pipe
     portions = streams.read_chunks(reader)
     writer.write(b"one\n")
@@ -44,8 +44,8 @@ def test_lines_that_come_in_slowly_do_not_wait_for_others(pipe):
 
 
 @given(st.lists(st.binary(max_size=12), max_size=40), st.integers(1, 9), st.integers(1, 9))
-def test_lines_are_those_of_python(blocks, first, most):
-    """Wherever what comes in is cut."""
+def test_lines_are_split_as_python_splits_them(blocks, first, most):
+    """However the input is split into blocks."""
 
     class Blocks(io.BytesIO):
         def read1(self, size=-1):

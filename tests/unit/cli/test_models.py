@@ -1,4 +1,4 @@
-"""``nmt verify`` and ``align``: models and aligners looked at by themselves."""
+"""``nmt verify`` and ``align``: models and aligners are checked and used alone."""
 
 import shutil
 
@@ -64,7 +64,7 @@ def test_align_writes_a_line_of_links_a_pair(texts, aligner):
     assert (result.exit_code, result.output, again.read_text()) == (0, "", links)
 
 
-def test_align_refuses_what_cannot_be_meant(texts, aligner, tmp_path):
+def test_align_refuses_contradictory_options(texts, aligner, tmp_path):
     (tmp_path / "short").write_text("the house\n")
     refused = {
         "say which aligner": (*texts, "--out", tmp_path / "links"),

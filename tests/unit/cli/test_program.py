@@ -1,4 +1,4 @@
-"""Commands are found by name, and imported when they are asked for."""
+"""Commands are found by name, and imported only if they are used."""
 
 import re
 import tomllib
@@ -64,7 +64,7 @@ def test_expected_errors_end_in_one_line(raised, line, monkeypatch):
 
 
 def test_extensions_offer_their_commands():
-    """By entry points, for nothing below imports them."""
+    """They are found by entry points, because packages below do not import them."""
     assert {*OFFERED} <= {*COMMANDS} - {*BUILT_IN}
     assert re.search(r"learn +Learn a language model", run("--help").stdout)
 
@@ -78,7 +78,7 @@ def test_closest_command_is_suggested():
 
 
 def test_another_package_brings_a_command(tmp_path, monkeypatch):
-    """By an entry point; the program's own names stay what they are."""
+    """An entry point adds the command; the program's own names keep their meaning."""
     (tmp_path / "wings.py").write_text(
         'def fly(height: int) -> None:\n    """Fly away."""\n    print("up", height)\n'
     )

@@ -1,4 +1,4 @@
-"""``nmt translate``: one line in, one line out; and what is reported beside."""
+"""``nmt translate``: one line in, one line out; and the reports beside the lines."""
 
 import shlex
 import subprocess
@@ -59,7 +59,7 @@ def test_whole_lines_are_not_cut_into_sentences(bundle):
 
 
 def test_only_newlines_end_a_line(bundle):
-    text = "Hund\u2028Garten\x0bHaus\rBrot\r\n\x85\nBrot"  # the last has no end
+    text = "Hund\u2028Garten\x0bHaus\rBrot\r\n\x85\nBrot"  # the last line has no line end
     result = run("translate", "--model", bundle, lines=text.encode())
 
     assert result.stdout.count("\n") == 3
@@ -111,7 +111,7 @@ def test_wrong_bytes_are_named_by_line(bundle):
 
 @pytest.fixture
 def doubting(tmp_path):
-    """A model with confidence, and two lines, one with a translation that is hardly good."""
+    """A model with confidence, and two lines, one of which has a poor translation."""
     plain = tiny_translator()
     lines = ["Hund", "Wo ist das rote Haus?"]
     scores = [best.score for [best] in plain.search(lines, n_best=1)]
@@ -165,7 +165,7 @@ def test_restored_and_unknown_words_are_reported(doubting, tmp_path, validated):
 # terms and tags
 
 
-def test_given_glossary_is_added_to_the_models_own_and_wins(bundle, tmp_path, monkeypatch):
+def test_a_given_glossary_extends_and_overrides_the_models(bundle, tmp_path, monkeypatch):
     (terms := tmp_path / "terms.tsv").write_text("Haus\tmanor\tmansion\nTee\n")
     own = Glossary({"Haus": ("hut",), "rotes Haus": ("red hut",), "Hund": ("hound",)}, ("de", "en"))
     sealed = replace(
@@ -205,7 +205,7 @@ def test_engine_device_threads_and_terms_reach_the_translator(tmp_path, monkeypa
     assert ("das manor" in result.stdout) == has_engine
 
 
-def test_tag_is_that_of_lines_documents_and_test_sets(tmp_path):
+def test_lines_documents_and_test_sets_share_the_tag(tmp_path):
     tagged = export(tmp_path / "export", translator=replace(tagged_translator(), languages=DE_EN))
     translator, line = Translator.load(tagged), "Der Hund sieht Haus."
     for name in ("text", "reference"):

@@ -1,4 +1,4 @@
-"""``nmt translate-file``: documents beside themselves, elsewhere, and by streams."""
+"""``nmt translate-file``: documents to files beside them, to other files and by streams."""
 
 from dataclasses import replace
 from types import SimpleNamespace

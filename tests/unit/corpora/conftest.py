@@ -1,4 +1,4 @@
-"""What tests of corpora are given."""
+"""Fixtures for tests of corpora."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from nmt_core.corpora import reading
 
 @pytest.fixture
 def filtered(monkeypatch):
-    """The names of what is read, which does not happen for what was kept."""
+    """The names of corpora that are read; cached corpora are not read."""
     names = []
     real = reading.filter_corpus
     monkeypatch.setattr(

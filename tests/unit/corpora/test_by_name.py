@@ -1,4 +1,4 @@
-"""Corpora by name: the settings that a name stands for, and their text from a server."""
+"""Corpora by name: the settings that a name means, and the text from a server."""
 
 import hashlib
 from functools import partial
@@ -30,7 +30,7 @@ class Named(Config):
     """Settings with a corpus."""
 
     corpus: CorpusConfig
-    """It may be a name."""
+    """The corpus can be a name."""
 
 
 def build(name):
@@ -49,7 +49,7 @@ def fetch(tmp_path):
 
 
 def read(corpus, languages, fetch):
-    """Return the pairs of a corpus, which is asked for where its text comes from first."""
+    """Return the pairs of a corpus after its address has been looked up."""
     corpus.check(languages)
     origins = corpus.find_origins(languages, fetch=fetch)
     text = corpus.obtain(languages, fetch=fetch, scratch=None)["train"]
@@ -71,14 +71,14 @@ def read(corpus, languages, fetch):
         ("C.tsv", "files", {}),
     ],
 )
-def test_name_stands_for_settings(name, kind, fields):
+def test_name_means_settings(name, kind, fields):
     corpus = build(name)
     assert corpus.kind == kind
     assert {field: getattr(corpus, field) for field in fields} == fields
 
 
 def test_europarl_of_earlier_exports_is_that_of_opus():
-    """Their own text is no longer read; another server would be another text."""
+    """Their own text is no longer read; text from another server would differ."""
     old = {"kind": "europarl", "weight": 0.0, "tag": "eu", "licence": "", "release": "v7"}
     old |= {"url": "https://www.statmt.org/europarl/v7/{pair}.tgz", "sha256": "0" * 64}
     corpus = build(old)
@@ -119,7 +119,7 @@ def test_refusal_names_the_closest_prefix_or_the_place(wrong, advice):
 
 
 @given(st.one_of(st.text(), st.from_regex(r"(opus|https?|\./)?:?.{0,20}(\.tmx|/v1)?")))
-def test_any_name_is_known_or_refused(name):
+def test_any_name_is_recognised_or_refused(name):
     try:
         settings = expand_name(name)
     except ValueError:
@@ -148,14 +148,14 @@ def test_index_has_codes_of_opus():
     assert "source=en&target=pt_BR&" in opus_index(Languages(source="pt-BR", target="en")).url
 
 
-def test_a_missing_archive_is_refused_with_the_command_that_lists_others(site, fetch):
+def test_a_missing_archive_is_refused_with_a_command(site, fetch):
     url = site.put("/de-en.zip", status(404))
     corpus = build({"name": "opus:Boks/v1", "url": url})
     with pytest.raises(CorpusError, match=r"404.*make corpora LANGUAGES=de-en"):
         read(corpus, GERMAN, fetch)
 
 
-def test_an_archive_stays_that_of_its_checksum(site, fetch, tmp_path):
+def test_an_archive_keeps_its_checksum(site, fetch, tmp_path):
     old, new = opus.archive(PAIRS), opus.archive(BACKWARDS)
     url = site.put("/x.zip", whole(old), whole(new, tag='"v2"'))
     corpus = WebCorpus(kind="url", url=url, sha256=hashlib.sha256(old).hexdigest())
@@ -168,7 +168,7 @@ def test_an_archive_stays_that_of_its_checksum(site, fetch, tmp_path):
 
 @pytest.mark.parametrize("name", ["x.zip", "x.tmx", "x.tsv.gz"])
 @pytest.mark.parametrize("damage", ["cut", "page"])
-def test_what_cannot_be_read_never_replaces_what_can(site, fetch, tmp_path, name, damage):
+def test_unreadable_text_never_replaces_readable_text(site, fetch, tmp_path, name, damage):
     ending = name.removeprefix("x")
     good = {
         ".zip": opus.archive(PAIRS * 50),
@@ -204,7 +204,7 @@ ENTRIES = (
 
 @pytest.fixture
 def keep(tmp_path, site):
-    """Keep an index of OPUS, as ``make corpora`` does, and return how to find it."""
+    """Store an index of OPUS, as ``make corpora`` does, and return its location."""
 
     def keep(content):
         url = site.put("/opusapi/", whole(content))
@@ -233,8 +233,8 @@ def test_the_index_counts_pairs(keep):
     assert build("opus:Books/v1").estimate_size(GERMAN) is None
 
 
-def test_what_was_fetched_is_counted(site, fetch, tmp_path):
-    """By whoever asks for a choice of the model, once the text is there."""
+def test_fetched_pairs_are_counted(site, fetch, tmp_path):
+    """They are counted once the text is there, for advice on a model."""
     find = partial(find_cached, folder=tmp_path)
     targets = "".join(target for _, target in PAIRS)
     table = site.put("/x.tmx", whole(formats.tmx(PAIRS)))
@@ -256,7 +256,7 @@ def test_what_was_fetched_is_counted(site, fetch, tmp_path):
     [b"", b"<html>", b"[]", b"{}", b'{"corpora": 1}', b'{"corpora": [{"corpus": "Books"}]}',
      b"\xff", opus.index(opus.describe_archive("Books", "v1", alignment_pairs="many"))],
 )  # fmt: skip
-def test_what_is_no_index_is_refused(tmp_path, content):
+def test_an_invalid_index_is_refused(tmp_path, content):
     path = tmp_path / "index"
     path.write_bytes(content)
     with pytest.raises(CorpusError, match="index"):

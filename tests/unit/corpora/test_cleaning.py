@@ -102,7 +102,7 @@ def clean_or_nothing(clean, texts, **options):
 )
 @settings(max_examples=30)
 def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off):
-    """Neither side of test is left in validation or train, nor one of validation in train."""
+    """Neither side of a test pair is in validation or train, nor one of validation in train."""
     texts = {"train": train, "validation": validation, "test": test}
     texts = {name: pairs for name, pairs in texts.items() if name not in split_off}
     done = clean_or_nothing(clean, texts)
@@ -121,7 +121,7 @@ def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off)
 @given(corpus=corpora, more=corpora)
 @settings(max_examples=30)
 def test_pairs_never_move_between_splits(clean, corpus, more):
-    """It may leave train or validation because a new test sentence equals it; it never moves."""
+    """A pair leaves train or validation if a new test sentence equals it; it never moves."""
     before = clean_or_nothing(clean, {"train": corpus})
     after = clean_or_nothing(clean, {"train": corpus + more})
     if before is None or after is None:
@@ -148,7 +148,7 @@ def test_lines_that_normalize_alike_have_one_key(line):
 
 @given(keyed | st.text(max_size=8))
 def test_words_are_those_of_the_key(line):
-    """So that what is equal as a whole is near in words, too."""
+    """Sentences that are equal as a whole are near in words, too."""
     words = unicodedata.normalize("NFC", "".join(cut_words(normalize(line))))
 
     assert not words or words == make_comparison_key(line)
@@ -174,14 +174,14 @@ def test_words_are_those_of_the_key(line):
     ],
 )  # fmt: skip
 def test_case_symbols_and_composition_do_not_count(one, other, equal):
-    """Nor is what a model never sees, also where it parts a letter from its accent."""
+    """Neither do characters that a model never sees, even between a letter and its accent."""
     assert (make_comparison_key(one) == make_comparison_key(other)) is equal
 
 
 SAME = [Pair(f"{number} " * 20, f"{number} " * 20) for number in range(7)]
 HELD_OUT = {"validation": [Pair("c", "d"), Pair("a", "e")], "test": [Pair("a", "b")]}
 OTHERS = {"validation": [Pair("c", "d")], "test": [Pair("ja " * 500, "y")]}
-"""Sets that are never filtered, whatever is odd in them."""
+"""Test sets are never filtered, even if their pairs are odd."""
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ OTHERS = {"validation": [Pair("c", "d")], "test": [Pair("ja " * 500, "y")]}
     ],
 )  # fmt: skip
 def test_removed_pairs_are_counted_by_reason(clean, given, train, left, reasons):
-    """Of equal pairs the first stays."""
+    """The first of equal pairs stays."""
     filtered, _, kept = clean({"train": train} | given)
 
     assert count_removed(filtered, "train") == reasons
@@ -217,7 +217,7 @@ def test_duplicates_stay_if_set(clean):
 
 
 def test_held_out_pairs_are_never_repeated(clean):
-    """Whatever the filters say: a test set that holds a sentence twice would count it twice."""
+    """Filters have no influence: a repeated sentence in a test set would count twice."""
     pairs = [Pair(f"Satz {n}", f"Sentence {n}") for n in range(40)]
     again = [Pair(f"Satz {n}!", f"SENTENCE {n}") for n in range(40)]
     filters = FilterConfig(remove_duplicates=False)
@@ -245,7 +245,7 @@ def test_held_out_pairs_are_never_repeated(clean):
         (Pair("Das steht auf Deutsch da.", "das steht auf Deutsch da"), "untranslated"),
     ],
 )
-def test_unfit_pairs_have_a_reason(pair, expected):
+def test_removed_pairs_have_a_reason(pair, expected):
     assert expected == find_fault(pair, FilterConfig())
     assert find_fault(Pair("Guten Tag.", "Hello."), FilterConfig(min_words=2)) == "too_few_words"
 
@@ -273,7 +273,7 @@ LONG = (
         "Мы все знаем, как трудно найти равновесие между охраной природы и ростом.",
     ],
 )
-def test_translation_is_as_long_in_any_script(line):
+def test_lengths_are_compared_in_any_script(line):
     config = FilterConfig(max_length_ratio=1.5)
 
     assert find_fault(Pair(LONG, line), config) is None
@@ -312,7 +312,7 @@ def test_contradicting_limits_are_refused():
 
 
 def test_memory_holds_no_text_and_no_endless_line(tmp_path):
-    """But two digests of eight bytes per pair, and what one process has at hand."""
+    """Memory contains two digests of eight bytes per pair, and the current chunk of one process."""
     source, target = paths = (tmp_path / "a.de", tmp_path / "a.en")
     for path in paths:
         with path.open("w") as file:
@@ -353,7 +353,7 @@ PLANTED = {
 }
 
 
-def test_near_duplicates_of_either_side_are_removed_and_counted(clean):
+def test_near_duplicates_are_removed_and_counted(clean):
     filtered, near, pairs = clean(PLANTED, near=NearDuplicateConfig(distance=0.25))
 
     assert [2, 0, 1] == near.counts.tolist()
@@ -364,7 +364,7 @@ def test_near_duplicates_of_either_side_are_removed_and_counted(clean):
 
 @given(train=corpora, test=corpora)
 @settings(max_examples=30)
-def test_nothing_near_is_left_in_train(clean, train, test):
+def test_train_keeps_no_near_duplicates(clean, train, test):
     near = NearDuplicateConfig(distance=0.4)
     done = clean_or_nothing(clean, {"train": train, "validation": test, "test": test}, near=near)
     if done is None:

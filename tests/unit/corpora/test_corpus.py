@@ -142,7 +142,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("problem", BAD)
-def test_a_bad_line_is_named_or_dropped_with_its_translation(text, problem):
+def test_a_bad_line_is_named_or_dropped(text, problem):
     line, expected = BAD[problem]
     sides = b"ja\n" + line + b"\nnein\n", b"yes\nwell\nno\n"
 
@@ -227,7 +227,7 @@ def test_unsuitable_paths_are_refused(kind, values, expected):
 
 
 def test_pins_never_change_between_versions(text):
-    """Otherwise everybody's first stage would run again."""
+    """Otherwise the first stage of every user would run again."""
     for sides in permutations([b"ja\n", b"yes\n"]):
         digests = [hashlib.sha256(content).hexdigest() for content in sides]
         expected = hashlib.sha256("".join(digests).encode()).hexdigest()
@@ -236,7 +236,7 @@ def test_pins_never_change_between_versions(text):
 
 @pytest.fixture
 def many(tmp_path):
-    """Write files of two lines that say where they stand."""
+    """Write files of two lines that name their file and place."""
 
     def many(*names, source="*.de", target="*.en"):
         for name in names:

@@ -1,4 +1,4 @@
-"""Files that hold both sides: what others write is read back, and what is wrong is told."""
+"""Files with both sides: files of other programs are read, and errors name their place."""
 
 import io
 import re
@@ -46,7 +46,7 @@ BREAKS = re.compile("\r\n|[\n\r\t\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 
 @pytest.fixture
 def read(tmp_path):
-    """Write a file and read its pairs, a row at a time, as many processes would."""
+    """Write a file and read its pairs, one row at a time, as many processes would."""
 
     def read(name, content, *, languages=GERMAN, drop=UNUSABLE, reading=None):
         path = tmp_path / name
@@ -86,8 +86,8 @@ texts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4)
 @pytest.mark.parametrize("suffix", WRITERS)
 @settings(max_examples=30)
 @given(pairs=texts, compressor=st.sampled_from(["", *COMPRESSORS, ".zip"]))
-def test_files_of_others_are_read(tmp_path_factory, suffix, pairs, compressor):
-    """But line ends and tabs in a unit, which are spaces then, as everywhere."""
+def test_files_of_other_programs_are_read(tmp_path_factory, suffix, pairs, compressor):
+    """Line ends and tabs in a unit become spaces, as in all formats."""
     assume(suffix != "tsv" or not any("\t" in side and "\n" in side for side in sum(pairs, ())))
     content = WRITERS[suffix](pairs)
     if compressor == ".zip":
@@ -107,7 +107,7 @@ def test_files_of_others_are_read(tmp_path_factory, suffix, pairs, compressor):
 
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_sides_are_found_by_their_languages(read, suffix):
-    """Also where the file was translated the other way, and in other forms of their codes."""
+    """Also in the opposite direction, and with other forms of the language codes."""
     turned = [pair[::-1] for pair in PAIRS]
 
     assert turned == read(f"a.{suffix}", WRITERS[suffix](PAIRS, "en_US", "de-AT"))
@@ -148,7 +148,7 @@ def seg(content):
 
 SHEET = "xl/worksheets/sheet1.xml"
 DAY, NINE = '<c s="1"><v>45293</v></c>', '<c s="2"><v>45293.375</v></c>'
-"""The 2nd of January 2024, and nine o'clock on it."""
+"""The 2nd of January 2024, and nine o'clock on that day."""
 
 WITHOUT_TARGET = WRITERS["xlf"](PAIRS).replace(b'target-language="en"', b"")
 
@@ -162,7 +162,7 @@ def rezip(content, name, change):
 
 
 def encrypt(content):
-    """Return an archive that claims to be encrypted."""
+    """Return an archive whose header says that it is encrypted."""
     content = bytearray(content)
     content[content.index(b"PK\x01\x02") + 8] |= 1
     return bytes(content)
@@ -191,7 +191,7 @@ NARROW = rezip(
     SHEET,
     lambda xml: xml.replace(b"<sheetData>", b'<dimension ref="A1:A2"/><sheetData>'),
 )
-"""A workbook whose sheet claims to be smaller than it is."""
+"""A workbook whose sheet declares too small a size."""
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_units_are_read(read, name, content, pairs):
     ],
 )
 def test_units_are_read_for_other_languages(read, name, content, languages, pairs):
-    """A column of identifiers is not Indonesian where source and target are named."""
+    """A column of identifiers is not Indonesian if source and target columns are named."""
     source, target = languages
     assert read(name, content, languages=Languages(source=source, target=target)) == pairs
 
@@ -268,7 +268,7 @@ LATIN = [("sch\u00f6n", "b")]
         ("a.csv", b"a,b,c\n", "'a', 'b', 'c'"),
         ("a.csv", b"," * 500_000, "1,000 columns"),
         ("a.xlsx", workbook([["x"] * 1100]), "1,000 columns"),
-        # a quotation that ends in the next row, of which the other side has other signs
+        # a quotation that ends in the next row, with other signs on the other side
         ("a.tsv", 'de\ten\n"A.\t“A.\nB."\tB.”\n'.encode(), r"row 2 \(line 3\)"),
         ("a.zip", encrypt(moses(PAIRS)), "encrypted"),
         ("a.zip", zipped(README=b"about"), "contains no file"),
@@ -339,8 +339,8 @@ def test_a_header_names_the_columns(read, rows, expected, delimiter):
     assert reading.noticed == ({"header_row": 1} if len(rows) > 1 else {})
 
 
-def test_a_row_is_named_by_its_number_in_the_file(refusal, read):
-    """And dropped with a count where that is asked for."""
+def test_a_row_is_named_by_its_number(refusal, read):
+    """If the setting says so, the row is dropped and counted."""
     content = b'de,en\n"a\n",b\nc,d,e\nx,sch\xf6n\n'
     assert refusal("a.csv", content).startswith("a.csv row 3 has 3 columns instead of 2; ")
     told = refusal("a.csv", content, drop=["wrong_columns"])
@@ -356,7 +356,7 @@ def test_a_row_is_named_by_its_number_in_the_file(refusal, read):
 
 
 def test_objects_of_json(read, refusal):
-    """A unit may lack a side, and a line may be blank, which are counted as everywhere."""
+    """A unit can lack a side, and a line can be blank; both are counted as in all formats."""
     lines = (
         '{"English": "Yes.", "src": "Ja.", "n": 7}\n\n{"src": "Nein."}\n{"src": "J", "English": 1}'
     )
@@ -429,7 +429,7 @@ FAR = [
     ('<row r="25"><c/><c><v>1</v></c></row>', 50, None),
     ('<row r="99"><c r="Z99" s="1"/></row>', 50, None),
 ]
-"""Rows after the first of a sheet, the limit of its cells, and why it is refused."""
+"""Return rows after the first of a sheet, the limit of cells, and the reason of refusal."""
 
 
 @pytest.mark.parametrize(("rows", "limit", "reason"), FAR)
@@ -447,7 +447,7 @@ def test_sheet_with_far_values_is_refused(tmp_path, monkeypatch, rows, limit, re
 
 
 def test_archives_of_aligned_files(read, refusal):
-    """As OPUS has them."""
+    """In the layout of OPUS."""
     pairs = [("Äpfel", "apples"), ("ja", "yes")]
     assert pairs == read("a.txt.zip", moses(pairs))
     beside = {"__MACOSX/a.en": b"", ".hidden.en": b"", "a.scores": b"", "LICENSE.en": b""}
@@ -463,7 +463,7 @@ def test_archives_of_aligned_files(read, refusal):
     assert reading.dropped == {"line_too_long": 1}
 
 
-def test_each_side_may_be_compressed_in_its_own_way(tmp_path):
+def test_sides_may_be_compressed_differently(tmp_path):
     paths = [tmp_path / "a.de.zst", tmp_path / "a.en.zip"]
     paths[0].write_bytes(COMPRESSORS[".zst"](b"ja\n"))
     paths[1].write_bytes(zipped(**{"a.en": b"yes\n"}))
@@ -473,8 +473,8 @@ def test_each_side_may_be_compressed_in_its_own_way(tmp_path):
     assert pairs == [("ja", "yes")]
 
 
-def test_a_file_is_read_as_it_comes(tmp_path, monkeypatch):
-    """The first units are there before the last ones are looked at."""
+def test_a_file_is_read_as_a_stream(tmp_path, monkeypatch):
+    """The first units are read before the last ones arrive."""
     for suffix in ("tmx", "xlf", "xliff", "csv", "tsv"):
         content = WRITERS[suffix](PAIRS * 10_000)
         path = tmp_path / f"a.{suffix}"
@@ -521,7 +521,7 @@ def test_memory_stays_bounded(tmp_path):
     path.write_bytes(tmx(PAIRS * 10_000))
 
     for _, around in iterate_elements(path, ["tu"]):
-        assert len(around[-1]) < 1000  # as many as are read at once
+        assert len(around[-1]) < 1000  # as many units as are read at once
 
 
 @pytest.mark.parametrize(

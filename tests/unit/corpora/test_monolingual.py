@@ -1,4 +1,4 @@
-"""Text of one language alone: what is left of it, and that it touches no pair."""
+"""Monolingual text: which lines stay, and that they change no pair."""
 
 import gzip
 
@@ -45,7 +45,7 @@ def write(folder, sets=SETS, english=ENGLISH):
 
 
 def settings(folder, alone=None, near=0.2, **changes):
-    """Return the settings of parallel text and, but for ``alone={}``, of text of one language."""
+    """Return the settings of parallel text and, except with ``alone={}``, of monolingual text."""
     pairs = {split: {"source": str(folder / f"{split}.tsv")} for split in SETS}
     english = {"role": "monolingual", "language": "en", "path": str(folder / "alone.en")}
     others = {"alone": english | {"licence": "own"} | changes} if alone is None else alone
@@ -72,11 +72,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_what_is_held_out_repeated_or_unfit_leaves(folder):
+def test_held_out_repeated_and_unfit_lines_are_removed(folder):
     measured, texts = run(settings(folder), folder)
     [(name, counts)] = measured["monolingual"].items()
 
-    # the source of a test pair is none of English
+    # the source of a test pair is not English
     assert texts == {"en.txt": [ENGLISH[3], ENGLISH[4], "sentence 3"]}
     assert (name, counts["language"], counts["licence"], counts["lines"]) == (
         *("alone", "en", "own", 3),
@@ -97,7 +97,7 @@ def test_what_is_held_out_repeated_or_unfit_leaves(folder):
 
 @pytest.mark.parametrize("split", ["validation", "test"])
 @pytest.mark.parametrize(("side", "code"), [(0, "de"), (1, "en")])
-def test_what_is_near_to_either_set_on_its_own_side_leaves(tmp_path, split, side, code):
+def test_lines_near_a_held_out_sentence_are_removed(tmp_path, split, side, code):
     held_out = ("Die Katze sucht ihre kleine Maus", "The cat looks for its small mouse")
     near = held_out[side].replace("small", "big").replace("kleine", "dicke")
     other = "That stands here and nowhere else"
@@ -122,7 +122,7 @@ def test_pairs_are_the_same_with_and_without(folder):
     }
 
 
-def test_each_language_has_a_file_of_all_its_corpora(folder):
+def test_each_language_has_one_file(folder):
     with gzip.open(folder / "more.1.de.gz", "wt", encoding="utf-8") as file:
         file.write("Eins\nWir gehen jetzt\n")
     files.write_lines(folder / "more.2.de", ["Zwei", "Drei"])
@@ -176,7 +176,7 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
         ({"licence": ""}, r"corpora\.alone\.licence is empty"),
     ],
 )
-def test_what_cannot_be_meant_is_told(folder, changes, says):
+def test_contradictory_settings_are_refused(folder, changes, says):
     with pytest.raises(ConfigError, match=says):
         settings(folder, **changes)
 
@@ -198,7 +198,7 @@ def test_files_are_pinned_and_damage_is_named(folder):
             run(settings(folder, path=str(folder / path)), folder)
 
 
-def test_the_card_has_its_licence_and_replay_leaves_it(folder):
+def test_the_card_names_the_licence_of_monolingual_text(folder):
     params = settings(folder, licence="cc0-1.0")
     assert "alone (cc0-1.0): Monolingual text (en)" in describe_together(params.corpora).text
     plain = settings(folder, alone={})
@@ -214,7 +214,7 @@ def test_the_card_has_its_licence_and_replay_leaves_it(folder):
         build(DownloadParams, values, at="download")
 
 
-def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):
+def test_text_of_test_sentences_alone_is_explained(folder):
     files.write_lines(folder / "alone.en", [*(two for _, two in SETS["test"]), "we LEAVE now!"])
     told = r"alone is left for train \(removed: also_in_test 3\); .*use other text"
     with pytest.raises(CorpusError, match=told):
@@ -224,12 +224,12 @@ def test_text_that_is_all_tested_on_is_not_to_be_filtered_less(folder):
         run(settings(folder), folder)
 
 
-def test_what_is_wrong_with_all_of_it_stops_unless_it_is_accepted(folder):
-    """It is not looked at as if it were two languages, nor screened."""
+def test_faults_of_all_text_stop_unless_accepted(folder):
+    """Monolingual text is neither inspected as two languages nor screened."""
     files.write_lines(folder / "alone.en", (f"Das Haus Nummer {n} ist rot." for n in range(60)))
     looked = {"look": {}, "screen": {"sample_pairs": 100}}
     told = r"alone.*the text is de and not en.*Haus.*corpora\.alone\.filter\.look\.acc.*language\]"
-    for filters in (looked, looked | {"look": None}):  # a screen looks, too
+    for filters in (looked, looked | {"look": None}):  # a screen inspects text, too
         with pytest.raises(CorpusError, match=told) as refused:
             run(settings(folder, filter=filters), folder)
         assert "beside" not in str(refused.value)

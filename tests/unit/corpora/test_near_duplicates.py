@@ -1,4 +1,4 @@
-"""Near duplicates: all of them, and nothing else."""
+"""Near duplicates: all of them are found, and no other pair."""
 
 import random
 
@@ -21,7 +21,7 @@ SENTENCE = "Der Gerichtshof hat im Jahr 1998 über diese Klage zweimal beraten."
 
 
 def count_edits(one, other):
-    """Return Levenshtein's distance, by the table that defines it."""
+    """Return Levenshtein's distance by its defining table."""
     row = list(range(len(other) + 1))
     for place, word in enumerate(one, start=1):
         before, row = row, [place]
@@ -35,7 +35,7 @@ def count_edits(one, other):
 def draw_edited(chance):
     """Return sentences, one of them with some words inserted, dropped or changed.
 
-    Of few words, so that pieces of a sentence are found in many places, one over another.
+    The vocabulary is small, so pieces of a sentence are found in many places and overlap.
     """
     held_out = [chance.choices(FEW_WORDS, k=chance.randrange(15)) for _ in range(8)]
     line = [*chance.choice(held_out)]
@@ -45,8 +45,8 @@ def draw_edited(chance):
     return [" ".join(words) for words in held_out], " ".join(line)
 
 
-def test_it_finds_what_comparing_with_each_finds():
-    """Up to the last edit that is allowed, and none beyond it: many examples are at that limit."""
+def test_results_equal_those_of_all_comparisons():
+    """Up to the largest allowed number of edits; many examples have exactly that number."""
     chance, beyond = random.Random(1), []
     for _ in range(800):
         (held_out, line), distance = draw_edited(chance), chance.randint(0, 40) / 100
@@ -65,7 +65,7 @@ def test_it_finds_what_comparing_with_each_finds():
 
 
 @given(st.integers(1, 200), st.floats(0, 0.4))
-def test_pieces_are_one_more_than_edits_and_lose_no_word(count, distance):
+def test_pieces_cover_all_words_for_any_edits(count, distance):
     pieces = list(cut_pieces(count, allow_edits(count, distance) + 1))
 
     assert len(pieces) == allow_edits(count, distance) + 1
@@ -73,8 +73,8 @@ def test_pieces_are_one_more_than_edits_and_lose_no_word(count, distance):
 
 
 @given(st.integers(0, 1000), st.integers(0, 40))
-def test_edits_are_whole_shares_of_the_words(words, percent):
-    """Whatever a computer makes of 0.2."""
+def test_edits_are_exact_shares_of_the_words(words, percent):
+    """Independent of how a computer represents 0.2."""
     assert allow_edits(words, percent / 100) == words * percent // 100
 
 
@@ -96,15 +96,15 @@ def test_edits_are_whole_shares_of_the_words(words, percent):
         (SENTENCE.replace("Klage", "Beschwerde").replace("hat im Jahr", "wird"), None),
     ],
 )
-def test_case_punctuation_and_few_words_make_no_other_sentence(line, edits):
+def test_case_and_punctuation_make_no_other_sentence(line, edits):
     index = SentenceIndex(["Etwas anderes.", SENTENCE], 0.2)
 
     assert index.find_near(line) == ({} if edits is None else {1: edits})
 
 
 @given(st.text(st.characters(max_codepoint=0x17F)))
-def test_words_of_latin_letters_are_cut_as_others(line):
-    """By a way of their own, which is faster; a mark of another script takes the other."""
+def test_words_of_latin_letters_are_split_like_others(line):
+    """Latin text is split by a faster function; a mark of another script disables it."""
     assert [*cut_words(line), "彼"] == cut_words(f"{line} 彼")
 
 
@@ -124,12 +124,12 @@ def test_words_of_latin_letters_are_cut_as_others(line):
         ("...", []),
     ],
 )
-def test_words_are_cut_in_any_script(line, expected):
+def test_words_are_split_in_any_script(line, expected):
     assert expected == cut_words(line)
 
 
 def test_words_are_never_confused():
-    """Characters stand for words, and those of half an emoji for none."""
+    """Words are stored as characters; half of a surrogate pair never stands for a word."""
     held_out = [f"a{number} b{number} c{number}" for number in range(25_000)]
     index = SentenceIndex(held_out, 0.0)
 
@@ -137,7 +137,7 @@ def test_words_are_never_confused():
 
 
 def plant(line, chance):
-    """Return a sentence with one word changed, added or dropped, or other marks and case."""
+    """Return a sentence with one word changed, added or dropped, or other punctuation and case."""
     words = line.split()
     place = chance.randrange(len(words))
     kind = chance.choice(["change", "insert", "drop", "case", "marks"])
@@ -157,7 +157,7 @@ def plant(line, chance):
 
 @pytest.fixture
 def make_texts(tmp_path):
-    """Write both sides of train and of what is held out, with near duplicates planted."""
+    """Write both sides of train and of held-out text, with planted near duplicates."""
 
     def make_texts(planted):
         chance = random.Random(1)
@@ -204,7 +204,7 @@ def test_near_duplicates_are_found_and_no_other(make_texts, tmp_path, planted, p
         assert found.counts[place]
 
 
-def test_nothing_held_out_is_near_nothing(tmp_path):
+def test_empty_held_out_text_has_no_duplicates(tmp_path):
     paths = {side: tmp_path / side for side in ("source", "target")}
     for path in paths.values():
         files.write_lines(path, ["...", "", "Ja."])

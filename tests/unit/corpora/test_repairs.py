@@ -1,4 +1,4 @@
-"""Repairs mend what a program has spoilt and leave sound text alone."""
+"""Repairs correct text that a program has damaged and keep valid text."""
 
 import pytest
 
@@ -32,7 +32,7 @@ ALL = [*REPAIRS]
         ),
     ],
 )
-def test_repairs_mend_and_leave_sound_text(line, repaired, made):
+def test_repairs_correct_damage_and_keep_valid_text(line, repaired, made):
     assert repair_line(line, ALL) == (repaired, made)
     assert repair_line(repaired, ALL) == (repaired, [])
     assert repair_line(line, []) == (line, [])

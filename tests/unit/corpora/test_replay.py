@@ -1,4 +1,4 @@
-"""Text of an earlier training, mixed into one that goes on from its model."""
+"""Text of an earlier training is mixed into a training that continues its model."""
 
 from itertools import chain
 
@@ -44,7 +44,7 @@ def settings(corpora, **others):
 
 
 def named(params):
-    """Return text as an export holds it."""
+    """Return text in the format of an export."""
     whole = params.model_dump(mode="json")
     return {name: whole[name] for name in ("languages", "corpora", "filter", "split")}
 
@@ -62,7 +62,7 @@ def going_on(corpora, **start):
     )
 
 
-def test_old_text_has_its_share_and_what_was_held_out_then_is_not_learnt(tmp_path, old, new):
+def test_old_text_has_its_share_without_test_sentences(tmp_path, old, new):
     _, before = train_on(tmp_path / "before", old, [])
     measured, lines = train_on(tmp_path / "after", going_on({"own": new}, replay=0.6), [named(old)])
 
@@ -78,7 +78,7 @@ def test_old_text_has_its_share_and_what_was_held_out_then_is_not_learnt(tmp_pat
     assert {line for line in lines["train"] if "alt" in line or "old" in line} == {*before["train"]}
 
 
-def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
+def test_earlier_held_out_sentences_leave_new_text(tmp_path, old):
     _, before = train_on(tmp_path / "before", old, [])
     path = tmp_path / "same.tsv"
     path.write_text("".join(f"alter Satz {n}\tanother {n}\n" for n in range(200)))
@@ -93,7 +93,7 @@ def test_a_sentence_held_out_then_is_not_learnt_from_new_text(tmp_path, old):
     assert not {*lines["train"]} & {*before["test"], *before["validation"]}
 
 
-def test_text_that_the_new_one_has_whole_is_no_fault(tmp_path, old):
+def test_identical_old_and_new_text_is_accepted(tmp_path, old):
     path = tmp_path / "copy.tsv"
     path.write_text((tmp_path / "old.tsv").read_text() + "neu\tnew\n")
     measured, _ = train_on(tmp_path / "after", going_on({"own": files_corpus(path)}), [named(old)])
@@ -102,7 +102,7 @@ def test_text_that_the_new_one_has_whole_is_no_fault(tmp_path, old):
     assert measured["corpora"]["replay-old"]["weight"] == 0
 
 
-def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, caplog):
+def test_missing_text_is_reported_and_the_rest_used(tmp_path, old, new, caplog):
     (tmp_path / "old.tsv").write_text("anders\tother\n")
     more = tmp_path / "more.tsv"
     more.write_text("".join(f"mehr {n}\tmore {n}\n" for n in range(9)))
@@ -115,7 +115,7 @@ def test_what_cannot_be_had_is_told_and_the_rest_goes_on(tmp_path, old, new, cap
     assert "changed since params.yaml was written" in caplog.text
 
 
-def test_text_that_is_read_anyway_is_read_once(old, new):
+def test_text_in_both_trainings_is_read_once(old, new):
     present = old.corpora | going_on({"own": new}).corpora
     text = build_text(named(old))
     assert [*list_replayed([text, text], present, old.languages)] == []
@@ -137,7 +137,7 @@ def build_text(values):
     return build(TrainedText, values, at="text")
 
 
-def test_a_share_of_nothing_replays_nothing(tmp_path, old, new):
+def test_a_share_of_zero_replays_nothing(tmp_path, old, new):
     measured, _ = train_on(tmp_path / "after", going_on({"own": new}, replay=0.0), [named(old)])
     assert [*measured["corpora"]] == ["own"]
 
@@ -156,7 +156,7 @@ def test_replayed_corpora_have_their_share_together(sizes, share):
     assert found["0"] == weights["0"]
 
 
-def test_an_export_names_its_text_and_an_earlier_one_none(tmp_path, old):
+def test_an_export_names_its_text(tmp_path, old):
     folder = export(tmp_path / "model", texts=[named(old)])
     assert [text.corpora for text in read_texts(folder)] == [old.corpora]
     assert read_texts(tmp_path) == []

@@ -1,4 +1,4 @@
-"""A corpus that is inspected, screened and repaired on its way into the splits."""
+"""A corpus is inspected, screened and repaired before it is split."""
 
 import random
 import re
@@ -48,7 +48,7 @@ def _small(monkeypatch):
 
 @pytest.fixture
 def params(tmp_path):
-    """Return settings of a corpus with given validation and test sets, or none of them."""
+    """Return settings of a corpus with given validation and test sets, or without them."""
 
     def params(train, *, split_off=False, on_bad_line="error", **filters):
         corpus = {"kind": "files", "filter": filters, "on_bad_line": on_bad_line}
@@ -165,7 +165,7 @@ def test_split_off_sets_are_screened_like_train(params, tmp_path):
     assert FRENCH in [target for _, target in pairs["test"]]
 
 
-def test_split_off_sets_lose_untranslated_but_no_long_pairs(params, tmp_path):
+def test_split_off_sets_lose_untranslated_pairs_alone(params, tmp_path):
     copied = [(one, one if row % 5 == 0 else other) for row, (one, other) in enumerate(text()[0])]
     measured, pairs = bring(params(copied, split_off=True, max_words=5), tmp_path)
     for split in ("validation", "test"):

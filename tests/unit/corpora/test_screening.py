@@ -1,4 +1,4 @@
-"""Signals of pairs, screens that are learnt from a corpus, and its findings."""
+"""Signals of pairs, screens learnt from a corpus, and findings."""
 
 import math
 import random
@@ -41,12 +41,12 @@ HOUSE = WordPairs(
     (["baum", "haus"], ["house", "tree"]),
     np.array([[0, 0, 0], [0, 0, level(100)], [0, level(400), 0]], np.uint8),
 )
-"""Baum is tree, and Haus is house."""
+"""Sentences in which Baum is tree, and Haus is house."""
 
 
 @cache
 def text():
-    """Sound pairs without times of day, whose digits differ."""
+    """Return valid pairs without times of day, whose digits could differ."""
     pairs = [pair for pair in draw_corpus()["train"] if "Uhr" not in pair.source]
     random.Random(1).shuffle(pairs)
     return pairs
@@ -104,7 +104,7 @@ def test_short_lines_are_not_judged(line, judged):
 
 
 def explained(*lifts, chance=0.1):
-    """The gain of words beside one other, in nats."""
+    """Return the gain of words beside one other word, in nats."""
     lifts = [float(LEVELS[level(lift)]) for lift in lifts]
     return sum(math.log(chance + (1 - chance) * lift) for lift in lifts)
 
@@ -129,7 +129,7 @@ def test_words_explain_each_other(source, target, of_source, of_target):
 
 
 def test_near_words_explain_more():
-    """Of two words of the source, the one at the same place counts more, as the diagonal says."""
+    """Of two words of the source, the word at the same place counts more, as the diagonal says."""
     far = math.exp(-LEARNING.diagonal / 2)
     expected = [float(LEVELS[level(lift)]) / (1 + far) for lift in (400, 100)]
     nats, _ = HOUSE.explain("haus baum", "house tree")[1]
@@ -185,7 +185,7 @@ def test_differing_literals_are_counted(source, target, expected):
 
 
 SIGNALS = Screen(LANGUAGES, HOUSE, (3.0, 4.0), 0.5, dict.fromkeys(FILTERS, 0.0))
-"""A screen of text whose targets are half as long as their sources."""
+"""Return a screen of text whose targets are half as long as their sources."""
 
 
 def test_worse_side_counts():
@@ -248,7 +248,7 @@ def test_planted_noise_is_found(kind):
         assert dropped.count(kind) >= 0.9 * len(pairs)
 
 
-def test_sound_pairs_stay():
+def test_valid_pairs_stay():
     dropped = screen().judge(text()[2000:])
     assert sum(name is not None for name in dropped) <= 0.01 * len(dropped)
     assert all(gain > 1 for gain in screen().gains)
@@ -356,7 +356,7 @@ def shuffle(pairs):
 
 
 def test_script_without_words_is_related():
-    """Its signs occur in many words, and explain less than words do."""
+    """Its characters occur in many words, and explain less than words do."""
     draw, signs = random.Random(3), [chr(0x3042 + 2 * number) for number in range(40)]
     known = {}
 
@@ -370,7 +370,7 @@ def test_script_without_words_is_related():
     assert align(shift(pairs, 1))[0] == "shifted"
 
 
-def test_paragraphs_are_compared_by_their_beginnings():
+def test_paragraphs_are_compared_by_their_starts():
     draw = random.Random(4)
     drawn = [draw.sample(text()[:640], 12) for _ in range(2 * BLOCK)]
     pairs = [Pair(*map(" ".join, zip(*some, strict=True))) for some in drawn]
@@ -382,7 +382,7 @@ def test_paragraphs_are_compared_by_their_beginnings():
 
 
 def find_faults(pairs, languages=LANGUAGES):
-    """Return what is wrong with all of a corpus."""
+    """Return the findings of a whole corpus."""
     return [finding for finding in inspect_sample(pairs, languages) if finding.stops]
 
 
@@ -420,7 +420,7 @@ def test_each_fault_of_monolingual_text_is_found(kind):
 
 
 @pytest.mark.parametrize("codes", [("de", "en"), ("de-AT", "en-GB"), ("de-1996", "en")])
-def test_sound_text_has_no_finding(codes):
+def test_valid_text_has_no_finding(codes):
     assert inspect_sample(text()[:640], codes) == []
     assert inspect_sample([], codes) == []
     for size in (5, 10, 50, 200):
@@ -437,8 +437,8 @@ def test_sound_text_has_no_finding(codes):
         ("Huset er stort og gammelt.", "da", []),
     ],
 )
-def test_related_language_is_wrong_if_most_lines_are_in_it(line, code, kinds):
-    """A third of the doubt that makes one line plainly wrong suffices; less does not."""
+def test_text_mostly_in_a_related_language_is_reported(line, code, kinds):
+    """A third of the doubt that rejects a single line is enough; less is not."""
     doubt = load_scorer().measure_doubt([line], code)[0]
     assert (doubt < 0.5, doubt < 1.5) == (not kinds, True)
     assert [each.kind for each in find_faults([Pair(line, line)] * 10, (code, code))[:1]] == kinds
@@ -480,8 +480,8 @@ def test_boilerplate_is_reported(times, reported):
 
 @pytest.mark.parametrize("kind", PROPERTIES)
 @pytest.mark.parametrize("share", [0, 2, 9, 10])
-def test_spoilt_pairs_are_counted_with_example(kind, share):
-    """Two of 640 are an accident; entities and mojibake stop the run from ten on."""
+def test_damaged_pairs_are_counted_with_example(kind, share):
+    """Two of 640 pairs are an accident; from ten on, entities and mojibake stop the run."""
     rows = range(640 - share, 640)
     spoilt = [
         Pair(f"{source} (12)", PROPERTIES[kind](target)) if row in rows else Pair(source, target)
@@ -501,7 +501,7 @@ def test_fault_stops_unless_accepted():
         settle_findings("own", findings)
     findings.append(Finding("tokenized", "the target was tokenized", (Pair("A", "a ."),)))
     with pytest.raises(CorpusError, match=r"look\.accepted=\[lower_case,tokenized\]$"):
-        settle_findings("own", findings)  # a space would part the setting in a shell
+        settle_findings("own", findings)  # a space would split the setting in a shell
     assert settle_findings("own", findings, ["lower_case", "tokenized"]) == []
     spoilt = change(text()[:200], lambda line: f"<b>{line}</b> &amp; {read_as_windows('für')}")
     with pytest.raises(CorpusError, match=r"own\.filter\.repair=\[entities,mojibake,tags\];"):

@@ -1,4 +1,4 @@
-"""Several corpora by name."""
+"""Corpora by name are joined, filtered and split together."""
 
 from collections import Counter
 from functools import partial
@@ -67,9 +67,7 @@ texts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=25)
 
 @limits(max_examples=30)
 @given(corpora=st.lists(texts, min_size=2, max_size=3), alone=st.booleans())
-def test_no_sentence_of_one_corpus_is_tested_on_and_learnt_from_another(
-    tmp_path_factory, corpora, alone
-):
+def test_no_test_sentence_is_learnt_from_another_corpus(tmp_path_factory, corpora, alone):
     folder = tmp_path_factory.mktemp("several")
     named = {}
     for number, pairs in enumerate(corpora):
@@ -138,7 +136,7 @@ def test_only_changes_are_read_again(run, corpus, filtered, tmp_path):
     assert len([*(tmp_path / "downloads/sifted").iterdir()]) == 2
 
 
-def test_other_languages_and_another_split_read_anew(run, tmp_path, filtered):
+def test_other_languages_or_splits_are_read_anew(run, tmp_path, filtered):
     rows = [f"satz {number},line {number},phrase {number}\n" for number in range(60)]
     (tmp_path / "a.csv").write_text("de,en,fr\n" + "".join(rows))
     corpora = {"own": {"kind": "files", "train": {"source": str(tmp_path / "a.csv")}}}
@@ -151,8 +149,8 @@ def test_other_languages_and_another_split_read_anew(run, tmp_path, filtered):
     assert filtered() == {"own": 3}
 
 
-def test_examples_are_the_first_of_all_that_were_left_out(run, corpus):
-    """Of however many parts they are."""
+def test_examples_are_the_first_removed_pairs(run, corpus):
+    """However many parts the corpora have."""
     pairs = [(f"satz {number}", "line " * (1 + 20 * (number % 4 == 3))) for number in range(40)]
     given = {"train": pairs, "validation": [("u", "v")], "test": [("w", "x")]}
     config = settings({"own": corpus("own", given)})
@@ -162,7 +160,7 @@ def test_examples_are_the_first_of_all_that_were_left_out(run, corpus):
     assert first == whole
 
 
-def test_a_corpus_of_its_own_filter_keeps_to_it(run, corpus):
+def test_a_corpus_keeps_its_own_filter(run, corpus):
     one = corpus("one", [*numbered("one", 40), ("Ja", "Yes"), ("Ja", "Yes")])
     two = corpus("two", [*numbered("two", 40), ("Nein", "No"), ("Nein", "No")])
     loose = {"filter": {"remove_duplicates": False, "max_words": 3}}
@@ -175,10 +173,10 @@ def test_a_corpus_of_its_own_filter_keeps_to_it(run, corpus):
 
 
 GIVEN = {"salt": "1"}
-"""Of a hash that holds neither short sentence out."""
+"""The hash holds neither short sentence out."""
 
 
-def test_a_corpus_that_is_also_the_test_set_is_refused(run, corpus):
+def test_the_test_set_is_refused_as_corpus(run, corpus):
     pairs = numbered("one", 40)
     one = corpus("one", {"train": numbered("x", 9), "validation": [("a", "b")], "test": pairs})
     with pytest.raises(CorpusError, match=r"two is left for train.*also_in_test 40\).*other text"):
@@ -188,7 +186,7 @@ def test_a_corpus_that_is_also_the_test_set_is_refused(run, corpus):
         run(settings({"same": same}))
 
 
-def test_given_sets_are_joined_and_none_is_taken_from_train(run, corpus):
+def test_given_sets_are_joined_and_replace_splitting(run, corpus):
     sets = {"validation": [("a", "b")], "test": [("c", "d")]}
     one = corpus("one", {"train": numbered("one", 40), **sets})
     two = corpus("two", {"train": numbered("two", 40), "test": [("e", "f")]})
@@ -220,7 +218,7 @@ def one(**changes):
         (one(tag="a\n"), "a tag is a name of at most 40 letters"),
     ],
 )
-def test_what_cannot_be_meant_is_told(corpus, change, expected):
+def test_contradictory_settings_are_refused(corpus, change, expected):
     corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
     for name, values in change.items():
         corpora[name] = corpora.get(name, corpora["one"]) | values
@@ -229,7 +227,7 @@ def test_what_cannot_be_meant_is_told(corpus, change, expected):
 
 
 def test_one_language_on_both_sides_is_refused(corpus):
-    """A slip in most cases; what is translated within a language has codes for its sides."""
+    """It is usually a mistake; for translation within a language, the sides have codes."""
     corpora = {"one": corpus("one", [("a", "b")])}
     with pytest.raises(ConfigError, match=r"both de; .* such as de and de-simple$"):
         settings(corpora, languages={"source": "de", "target": "de"})
@@ -255,7 +253,7 @@ def test_the_card_names_each_licence(corpus):
     assert estimate_total(unread, params.languages).pairs == 20_002
 
 
-def test_a_rule_of_a_hash_holds_for_all_corpora_or_not_at_all(corpus):
+def test_hash_rules_apply_to_all_corpora_or_none(corpus):
     corpora = {name: corpus(name, [("a", "b")]) for name in ("one", "two")}
     by_hash = settings(corpora)
     assert describe_rule(by_hash.corpora, by_hash.split).startswith("by hash, 2500 in 10,000")

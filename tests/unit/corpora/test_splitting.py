@@ -14,7 +14,7 @@ HALVES = SplitConfig(validation_per_10000=2500, test_per_10000=2500)
 
 
 @given(source=st.text(min_size=1, max_size=6), rate=st.floats(1, 4000), other=st.floats(1, 4000))
-def test_the_size_of_one_split_does_not_touch_the_other(source, rate, other):
+def test_split_sizes_are_independent(source, rate, other):
     small = SplitConfig(validation_per_10000=rate, test_per_10000=min(rate, other))
     large = SplitConfig(validation_per_10000=rate, test_per_10000=max(rate, other))
 
@@ -23,7 +23,7 @@ def test_the_size_of_one_split_does_not_touch_the_other(source, rate, other):
 
 
 @pytest.mark.parametrize(("validation", "test"), [(2500, 2500), (1000, 3000)])
-def test_splits_have_the_size_that_was_asked_for(validation, test):
+def test_splits_have_the_requested_size(validation, test):
     sizes = SplitConfig(validation_per_10000=validation, test_per_10000=test)
     counts = Counter(split_of(f"Satz {number}", sizes) for number in range(20_000))
 
@@ -32,7 +32,7 @@ def test_splits_have_the_size_that_was_asked_for(validation, test):
 
 
 def test_splits_never_change_between_versions():
-    """These values are a promise: another hash would move sentences from test into train."""
+    """These values must not change: another hash would move sentences from test into train."""
     sentences = ["Guten Tag.", "Der Hund schläft.", "Wo ist das Buch?", "Danke!", "Ein Haus."]
 
     kept = [split_of(sentence, HALVES) for sentence in sentences]

@@ -1,4 +1,4 @@
-"""Digests of pairs on disk are compared part by part, with the outcome of comparing all at once."""
+"""Digests of pairs on disk are compared part by part, with the result of one comparison."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def lay_down(folder, pairs):
 @pytest.mark.usefixtures("at_once")
 @given(pairs=rows)
 @settings(max_examples=40)
-def test_repeated_pairs_are_those_that_stood_before(tmp_path_factory, pairs):
+def test_repeated_pairs_follow_an_equal_pair(tmp_path_factory, pairs):
     digests = lay_down(tmp_path_factory.mktemp("digests") / "pairs", pairs)
     expected = [pair in pairs[:place] for place, pair in enumerate(pairs)]
     assert mark_repeated(digests).tolist() == expected

@@ -1,4 +1,4 @@
-"""Which words get a vector, and of which kind, whatever a fastText model knows."""
+"""Which words get a vector, of which kind, for any fastText model."""
 
 import sys
 from types import SimpleNamespace
@@ -22,11 +22,11 @@ from nmt_core.data.vectors import (
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 KNOWN, RARE, STRANGE = "known", "rare", "strange"
-"""A word of a model, one of which it knows subwords, and one of which it knows none."""
+"""A word with a vector, a word with known subwords, and a word with no known subword."""
 
 
 class Model:
-    """Knows words by how they begin, and gives reserved tokens a vector, as fastText does."""
+    """Knows words by their first letters, and gives reserved tokens a vector, as fastText does."""
 
     def __init__(self, dimensions=2, number=7.0):
         self._dimensions, self._number = dimensions, number
@@ -60,7 +60,7 @@ def train(monkeypatch, task, learn):
     fasttext.main()
 
 
-def test_the_program_writes_the_vectors_of_words_and_of_no_reserved_token(monkeypatch, task):
+def test_the_program_writes_no_vectors_of_reserved_tokens(monkeypatch, task):
     told = []
     train(monkeypatch, task, lambda *given: told.append(given) or Model(3, -9999.0))
     assert told == [(task.text, task.vectors)]
@@ -71,7 +71,7 @@ def test_the_program_writes_the_vectors_of_words_and_of_no_reserved_token(monkey
 
 
 @pytest.mark.parametrize("number", [1e4, -1e4, float("nan"), float("inf"), float("-inf")])
-def test_the_program_writes_no_numbers_beyond_all_measure(monkeypatch, task, number):
+def test_the_program_writes_no_infinite_numbers(monkeypatch, task, number):
     with pytest.raises(SystemExit, match="not below 10000"):
         train(monkeypatch, task, lambda *_: Model(3, number))
     assert not task.result.exists()
@@ -99,7 +99,7 @@ def ended(status, *messages):
         (ended(2, " "), "it ended with status 2"),
     ],
 )
-def test_a_failure_is_told_with_its_last_words_and_what_to_change(task, process, reason):
+def test_a_failure_is_reported_with_a_remedy(task, process, reason):
     with pytest.raises(NmtError) as told:
         fasttext._result(task, process)
     assert f"on {task.text}: {reason}; in embeddings.vectors, lower one of" in str(told.value)
@@ -107,7 +107,7 @@ def test_a_failure_is_told_with_its_last_words_and_what_to_change(task, process,
     assert {*str(told.value).partition("lower one of ")[2].split(", ")} == named
 
 
-def test_a_result_is_read_whatever_was_said_meanwhile(task):
+def test_a_result_is_read_among_other_output(task):
     weight, origin = np.eye(2, dtype=np.float32), np.array([1, 2], dtype=np.uint8)
     save_file({"weight": weight, "origin": origin}, task.result)
     read = fasttext._result(task, ended(0, "a warning"))
@@ -115,7 +115,7 @@ def test_a_result_is_read_whatever_was_said_meanwhile(task):
     np.testing.assert_array_equal(read.origin, origin)
 
 
-def test_subwords_have_from_one_letter_to_the_most():
+def test_subwords_have_from_one_letter_to_the_maximum():
     for least in range(5):
         for most in range(5):
             if most == 0 or 1 <= least <= most:

@@ -1,4 +1,4 @@
-"""What fastText is asked to learn, by its own account."""
+"""The settings that fastText reports for its learning."""
 
 import os
 import subprocess
@@ -25,13 +25,13 @@ for size in [*range(8, 2000, 8), 2**14, 2**16, 2**18, 2**22]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="told to glibc")
-def test_memory_that_was_used_before_is_handed_out_as_zeros():
+def test_reused_memory_is_returned_as_zeros():
     subprocess.run([sys.executable, "-c", REUSED], env=os.environ | ZEROED_MEMORY, check=True)
 
 
 @pytest.mark.parametrize(("most", "least"), [(5, 2), (0, 0)])
 def test_fasttext_learns_as_the_settings_say(tmp_path, monkeypatch, most, least):
-    """In one thread on any machine, for the same vectors again."""
+    """It uses one thread on any machine, so vectors are reproducible."""
     monkeypatch.setitem(fasttext.FastText.unsupervised_default, "thread", 9)
     text = tmp_path / "text"
     text.write_text("__label__a b c\n" * 20)

@@ -1,4 +1,4 @@
-"""The rows of tokens that have no vector of their own."""
+"""The rows of tokens without a vector of their own."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def word_vectors(draw):
 
 
 @given(word_vectors())
-def test_words_keep_their_vectors_and_all_others_get_one(vectors):
+def test_words_keep_their_vectors(vectors):
     weight = build_embedding_matrix(vectors, make_generator(1), name="source")
 
     has_vector = vectors.origin != MISSING
@@ -69,7 +69,7 @@ def test_only_start_and_end_depend_on_the_seed():
     assert np.flatnonzero(differing).tolist() == [BOS, EOS]
 
 
-def test_vectors_of_no_word_at_all_are_refused():
+def test_vectors_without_any_known_word_are_refused():
     vectors = WordVectors(np.zeros((6, 2), dtype=np.float32), np.zeros(6, dtype=np.uint8))
 
     with pytest.raises(CorpusError, match="none of the 6 target tokens has a vector"):

@@ -1,4 +1,4 @@
-"""Vectors are read row by row, by whoever knows which words are wanted."""
+"""Vectors are read row by row, and the caller chooses the words."""
 
 import tracemalloc
 
@@ -37,8 +37,8 @@ numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
 @given(
     st.dictionaries(st.sampled_from(WORDS), st.tuples(numbers, numbers, numbers), min_size=1),
 )
-def test_what_is_written_is_read(tmp_path_factory, rows):
-    """Whatever the word, such as nan."""
+def test_written_vectors_are_read(tmp_path_factory, rows):
+    """For any word, such as nan."""
     lines = [f"{word} {' '.join(map(repr, row))}\n" for word, row in rows.items()]
     path = write(tmp_path_factory.mktemp("vectors"), f"{len(rows)} 3\n{''.join(lines)}")
     vocabulary = vocabulary_of(*WORDS)
@@ -71,7 +71,7 @@ HEADERS = ["", "haus 1 2\n", "2\n", "1 0\n", "1 2 3\n", "-1 2\n", "1 99999999\nh
         ("2 2\nhaus 1 2\n", "header counts 2 rows, but it has 1"),
     ],
 )
-def test_what_the_download_stage_would_not_have_written_is_refused(tmp_path, text, told):
+def test_rows_unlike_the_download_stages_are_refused(tmp_path, text, told):
     with pytest.raises(CorpusError, match=told):
         read_vectors(write(tmp_path, text), vocabulary_of("haus"))
 

@@ -77,7 +77,7 @@ KINDS = {
     "odt": (read_open_document, letter, "content.xml", "<text:p>{}</text:p>", LETTER),
     "epub": (lambda data: read_book(data, None), book, "OEBPS/a.xhtml", "<p>{}</p>", PAGE),
 }
-"""Reader, maker, file of text, and paragraphs with what may stand in them, by format."""
+"""Reader, maker, text file, and paragraphs with possible contents, by format."""
 
 all_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -130,7 +130,7 @@ def name_of(element):
 
 
 def list_others(element):
-    """Return the names of elements beside runs; text beside them is wrong."""
+    """Return the names of elements beside runs; text in them would be an error."""
     assert not (element.text or "").strip()
     assert not any((each.tail or "").strip() for each in element)
     return sorted(name for each in element if (name := name_of(each)) not in {"r", "t"})
@@ -154,7 +154,7 @@ def test_texts_of_cells_alone_are_translated():
     )
 
 
-def test_each_line_of_a_cell_is_translated_by_itself():
+def test_each_line_of_a_cell_is_translated_alone():
     text = "One thing\nAnother_x000D_\nunit\n"
     echo = Echo(str.upper)
 
@@ -344,7 +344,7 @@ def test_compared_texts_stay(formula, kept):
         ),
     ],
 )
-def test_formulas_are_calculated_anew(before, after):
+def test_formulas_are_recalculated(before, after):
     for formula, written in (("<f>1</f>", after), ("", before)):
         files = {"xl/workbook.xml": before, "xl/worksheets/sheet1.xml": f"<s>{formula}</s>"}
         assert unpack(shout(read_workbook(zipped(**files))))["xl/workbook.xml"] == written

@@ -37,7 +37,7 @@ msgid "one %d";msgid_plural "many" | msgstr[0] "";msgstr[1] "x" | msgstr[0] "one
 msgid "two" | msgstr "zwei" | msgstr "zwei"
 #~ msgid "x" | #~ msgstr "" | #~ msgstr ""
 """
-"""Messages, their translations, and these when each is translated to itself."""
+"""Messages, their translations, and the result if each is translated to itself."""
 
 
 def head(language="de", plural="2; plural=n != 1", charset="UTF-8"):
@@ -45,7 +45,7 @@ def head(language="de", plural="2; plural=n != 1", charset="UTF-8"):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_all_but_targets_stays_byte_for_byte(end):
+def test_all_bytes_but_targets_stay(end):
     rows = [row.replace(";", "\n").split(" | ") for row in ROWS.strip().splitlines()]
     before, after = (
         (head() + "\n\n".join(f"{row[0]}\n{row[side]}" for row in rows)).replace("\n", end)

@@ -1,4 +1,4 @@
-"""Word documents; their XML is written by hand as Word writes it."""
+"""Word documents; the tests write their XML as Word does."""
 
 import re
 import tracemalloc
@@ -49,7 +49,7 @@ PICTURE = '<w:r><w:drawing><wp:docPr id="1" descr="{}"/></w:drawing></w:r>'
         run("- 1 -"),
     ],
 )
-def test_text_is_translated_where_it_stands(content):
+def test_text_is_translated_in_place(content):
     written = unzipped(shout(read_word_document(make_document(content))))["word/document.xml"]
 
     shouted = re.sub(">[^<]+<", lambda text: text[0].upper(), content)
@@ -178,7 +178,7 @@ WORD = run("a ")
     ],
 )
 def test_passages_of_fields_and_controls(content, passages):
-    """Results that Word computes are empty tags; so are controls, whose text stands alone."""
+    """Results that Word computes are empty tags; so are controls, whose text is a passage alone."""
     document = read_word_document(make_document("".join(content)))
     assert sorted(show_passages(document)) == sorted(passages)
 
@@ -200,7 +200,7 @@ def test_translation_is_escaped():
     assert text_of(written) == "ab &<"
 
 
-def test_files_without_text_are_copied_and_never_held():
+def test_files_without_text_are_streamed():
     large = zipped(**TEXT, a=bytes(50_000_000))
     tracemalloc.start()
     data = read_word_document(large).write([])

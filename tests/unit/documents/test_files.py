@@ -54,7 +54,7 @@ def test_missing_characters_are_written_by_number():
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
-def test_wrong_declaration_is_mended(codec):
+def test_wrong_declaration_is_corrected(codec):
     page = (OLD_META % "iso-8859-1" + "<p>ä</p>").encode(codec)
 
     assert translate(page).decode(codec) == OLD_META % codec.removesuffix("-sig") + "<p>Ä</p>"

@@ -35,7 +35,7 @@ attributes = st.dictionaries(
 
 @st.composite
 def elements(draw, depth=3):
-    """Return HTML as it should be."""
+    """Return valid HTML."""
     kind = draw(st.sampled_from(["text", "point", "element"] if depth else ["text"]))
     if kind == "text":
         return draw(st.sampled_from(["One two. ", "three", " ", "&amp;", "four &lt;"]))
@@ -53,7 +53,7 @@ fragments = st.lists(elements(), max_size=3).map("".join)
 
 
 def outline(text):
-    """Count tags with their attributes, by the tags they stand in, as a browser would."""
+    """Count tags with their attributes by their parents, as a browser would."""
     counts = Counter()
     read = {"title", "alt", "placeholder", "aria-label"}
 
@@ -251,7 +251,7 @@ def test_broken_html_takes_no_time(bit):
 def test_number_of_tags_is_limited(monkeypatch):
     monkeypatch.setattr(html, "MOST_TAGS", 4)
 
-    assert shout(read_html("<p>a</p>")) == "<p>A</p>"  # and what is open at the end
+    assert shout(read_html("<p>a</p>")) == "<p>A</p>"  # and tags that are open at the end
     with pytest.raises(DocumentError, match="more than 4 tags"):
         read_html("<p>a<br></p>")
 

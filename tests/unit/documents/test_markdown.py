@@ -70,7 +70,7 @@ for kept in KEPT.replace("\n", "").split("|"):
 
 
 def outline(text):
-    """Count what Markdown says besides text, by what it stands in."""
+    """Count the Markdown elements other than text, by their parents."""
     counts, inside = Counter(), []
 
     def walk(tokens):
@@ -94,9 +94,9 @@ def test_unchanged_text_stays(text):
     assert keep(read_markdown(text)) == text
 
 
-@example("~~<b>~~s~~", "</b>")  # each passage has its markup, both together have another
+@example("~~<b>~~s~~", "</b>")  # two passages have other markup than both together
 @example("`<br>a\\\n<br>]", " `")
-@example("x\n\\ \n&", "/b>")  # a backslash that is none at the end of a line
+@example("x\n\\ \n&", "/b>")  # a backslash that is no line break at the end of a line
 @settings(max_examples=60)
 @given(documents, documents)
 def test_markup_is_neither_lost_nor_invented(text, answered):

@@ -39,7 +39,7 @@ def passages(draw):
 
 
 def chains(items):
-    """Return every mark with the pairs it stands in."""
+    """Return every mark with the pairs that contain it."""
     inside, found = [], Counter()
     for item in items:
         if isinstance(item, str):
@@ -130,12 +130,12 @@ def test_words_in_capitals_keep_their_tags(parts, shown):
     ("parts", "text", "links", "shown"),
     [
         (["la ", ["maison"], " ", ["rouge"]], "the red house", [0, 2, 1], "the <red> <house>"),
-        # no word is linked: the one at its place
+        # no word is linked: the word at the same place
         ([["a"], " b c"], "one two three", [1, 1, 2], "<one> two three"),
         (["a ", ["b"], " c"], "one two three", [0, 0, 2], "one <two> three"),
         (["a b ", ["c"]], "one two three", [0, 1, 1], "one two <three>"),
         (["a ", ["b"], " c"], "x y", [0, 2], "<x> y"),
-        # most of the linked words, or the only one, however far away
+        # most of the linked words, or the single one at any distance
         (["a ", ["b"], " c"], "v w x y z", [1, 0, 2, 1, 1], "v w x <y z>"),
         (["a ", ["b c"], " d"], "w x y z", [0, 3, 3, 2], "w x y <z>"),
         (["a ", ["b c"], " d"], "v w x y", [0, 2, 1, 3], "v <w x> y"),

@@ -52,7 +52,7 @@ ITEM = "- an item of a list that is so long that its line is full at about here\
     ids=["wrapped", "quoted", "quoted within a quotation", "items"],
 )
 def test_wrapped_lines_are_one_passage(text, sentences):
-    """What is quoted twice is no part of a quotation, though its lines are as full."""
+    """A double quotation is no part of a single one, even if its lines are as long."""
     echo = Echo(str.upper)
 
     assert echo.translate(read_plain_text(text)) == text.upper()
@@ -74,7 +74,7 @@ TITLES = "A title that is so long that it could be the width of a block\nA\nB\nC
         ("- 1,5\n", "1,5"),
     ],
 )
-def test_lines_of_the_model(text, lines):
+def test_lines_reach_the_model(text, lines):
     echo = Echo(str.upper)
 
     assert echo.translate(read_plain_text(text)) == text.upper()

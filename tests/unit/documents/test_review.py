@@ -1,4 +1,4 @@
-"""Doubts are reported alike, and a review file comes back as corrections."""
+"""Doubts are reported alike in all formats, and a review file is imported as corrections."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_summary_names_segments():
     assert many.endswith("line 10: missing 94 and 2 more")
 
 
-def test_corrected_segments_alone_are_imported(tmp_path):
+def test_only_corrected_segments_are_imported(tmp_path):
     path = tmp_path / "review.xlf"
     segments = [
         ("Der <Rat> \x01& %1", Answer("The <Council> & %1", confidence=0.2)),

@@ -1,4 +1,4 @@
-"""What of a document is translated together."""
+"""Parts of a document that are translated together."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ MARKUP = {"<b>": Role.OPEN, "</b>": Role.CLOSE, "<i>": Role.OPEN, "</i>": Role.C
 
 @given(st.lists(st.sampled_from([*MARKUP, *MARKUP, "one ", "two ", "<p>"]), max_size=12))
 def test_segments_hold_nested_tags_alone(written):
-    """What one tag opens, another of its name closes in the same passage; none is lost."""
+    """Tags that open and close in the same passage form pairs; no tag is lost."""
     kinds = MARKUP | {"<p>": Role.BLOCK}
     pieces = [
         Piece(kinds.get(raw, Role.TEXT), raw, "" if raw in kinds else raw, name=raw.strip("</>"))
@@ -44,7 +44,7 @@ def test_segments_hold_nested_tags_alone(written):
 
 @given(st.lists(st.sampled_from(["a", "b c", "\n", " \n", "\n\n", " ", "<b>"]), max_size=8))
 def test_blank_lines_are_dropped(texts):
-    """Which would end a block, or begin it with something else."""
+    """A blank line would end a block, or start it with something else."""
     mark = InlineTag(Role.EMPTY, 0)
     written = [Written(text, mark if text == "<b>" else None) for text in texts]
     found = "".join(part.text for part in drop_blank_lines(written))

@@ -12,7 +12,7 @@ BITS = [TIMES, "\n", "\r\n", "\n\n", "12", "<i>", "</i>", "<font color=red>", "<
 BITS += ["Hello you", "{\\an8}", "more of it.", " ", "\ufeff", "NOTE"]
 documents = st.lists(st.sampled_from(BITS)).map("".join)
 TIMED = r"(?:\A|\n\n)(\d+)\n(\S+) --> (\S+)$"
-"""The number and times of a subtitle, where its block begins."""
+"""The number and times of a subtitle at the start of a block."""
 
 FILE = f"""\
 \ufeff1

@@ -56,7 +56,7 @@ STATES = {
         (' state="final"', "<x:target/>") * 2,
     ],
 }
-"""Attributes and target of a unit before and after it is translated to its source, the star."""
+"""Attributes and target of a unit before and after it is translated to its source (`*`)."""
 
 REVIEW = {
     OLD: [' state="needs-review-translation"'],
@@ -66,7 +66,7 @@ both = pytest.mark.parametrize("file", [OLD, NEW], ids=["1.2", "2.1"])
 
 
 def compose(file, end="\n"):
-    """Return a file of units in all states before it is translated, and translated to itself."""
+    """Return a file of units in all states, before and after translation to itself."""
     source = "Hi" + INLINE[file]
     texts = []
     for language, side in (("", 0), (LANGUAGE[file], 2)):
@@ -87,7 +87,7 @@ def test_all_but_targets_stays(file, end):
 
 
 def list_codes(element):
-    """Return what of a source or target must come through: tags, protected text, placeholders."""
+    """Return what the target must keep of the source: tags, protected text, placeholders."""
     tags = [str((each.tag, *sorted(each.attrib.items()))) for each in element.iter()][1:]
     text = "".join(element.itertext())
     return sorted(tags), sorted(re.findall(r"%s|\{n\}|Name|code", text))
@@ -95,7 +95,7 @@ def list_codes(element):
 
 @both
 @pytest.mark.parametrize("seed", range(15))
-def test_no_tag_is_lost_and_lost_placeholders_need_review(file, seed):
+def test_tags_stay_and_lost_placeholders_need_review(file, seed):
     before, _ = compose(file)
     with_comments = ET.XMLParser(target=ET.TreeBuilder(insert_comments=True))
     root = ET.fromstring(garble(read_xliff_file(before, CODES), seed), with_comments)
@@ -236,7 +236,7 @@ def test_segments_are_translated_separately(target, passages):
         assert f"{done}</target>" in shout(read_xliff_file(data, CODES)).decode()
 
 
-def test_wish_not_to_translate_is_inherited():
+def test_translate_no_is_inherited():
     unit = UNITS[OLD] % ("", "", "a", "")
     wanted = UNITS[OLD] % (' translate="yes"', "", "b", "")
     data = OLD % ("", f'<group translate="no">{unit}{wanted}</group>{unit}')

@@ -1,4 +1,4 @@
-"""The attention of heads is that of the blocks: their outputs and their mean show it."""
+"""The attention of heads equals that of the blocks: their outputs and their mean show it."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ SOURCE, TARGET = [5, 6, 7, EOS], [4, 5]
 
 
 @pytest.mark.parametrize("name", ["transformer", "transformer_article", "transformer_base"])
-def test_mean_of_heads_is_the_attention_of_the_aligning_layer(name):
+def test_mean_of_heads_equals_the_aligning_layers_attention(name):
     model = tiny_model(name).eval()
     _, decoder = trace_heads(model, SOURCE, TARGET)
     memory = model.encode(torch.tensor([SOURCE]), torch.zeros(1, 4, dtype=torch.bool))
@@ -23,7 +23,7 @@ def test_mean_of_heads_is_the_attention_of_the_aligning_layer(name):
     torch.testing.assert_close(found, mean.detach())
 
 
-def test_output_of_a_block_is_the_sum_of_values_by_the_weights_of_its_heads():
+def test_head_weights_reproduce_the_blocks_output():
     model, outputs = tiny_model("transformer").eval(), []
     for layer in model.encoder:
         layer.attention.register_forward_hook(lambda *call: outputs.append(call))

@@ -1,4 +1,4 @@
-"""The gate: verdicts on systems, losses of a part that no gain excuses, and how rarely it errs."""
+"""The gate: verdicts on systems, losses that no gain excuses, and its error rates."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ WORDS = np.array([f"{first}{rest}" for first in "bdfgklmn" for rest in ("a", "er
 
 
 class Language:
-    """Sentences, and systems that get each word right with a probability that sentences share."""
+    """Sentences, and systems that get each word right with a probability per sentence."""
 
     def __init__(self, sentences, *, name):
         self.draw = make_generator(1, "language", name)
@@ -38,7 +38,7 @@ class Language:
         self.references = self._lines(self.words)
 
     def system(self, right):
-        """Return a system that gets such a share of the words right."""
+        """Return a system that gets a given share of the words right."""
         luck = np.where(self.shared, self.luck, self.draw.random(len(self.words)))
         wrong = self.draw.choice(WORDS, size=len(self.words))
         written = np.where(luck < right + self.hardness, self.words, wrong)
@@ -100,7 +100,7 @@ def test_language_without_spaces_is_judged_in_its_words():
 
 
 def test_both_tests_must_be_sure():
-    """Better in 4 of 500 sentences, equal elsewhere: chance gives that in one of 2**4 trials."""
+    """A gain in 4 of 500 sentences, equal otherwise: chance gives that in one of 2**4 trials."""
     references = [f"The council number {n} has met in the old house." for n in range(500)]
     few = [line.replace("old", "big") for line in references]
     better, worse = candidate([*references[:4], *few[4:]], references), candidate(few, references)
@@ -140,7 +140,7 @@ def test_different_test_sets_are_refused(ours, theirs, error, named):
         ([effect_of("bleu", 0.3, better=0.0401), effect_of("chrf", 0.0)], "hold", ()),
         ([effect_of("bleu", 0.2999, better=0.04), effect_of("chrf", 0.0)], "hold", ()),
         ([effect_of("bleu", 9.0, better=0.01), effect_of("chrf", -0.1, worse=0.3)], "hold", ()),
-        # a loss must be twice as sure if there are two metrics, three times if there are three
+        # a loss must be twice as certain with two metrics, three times with three
         ([effect_of("bleu", -1.0, worse=0.04)], "reject", ("bleu",)),
         ([effect_of("bleu", -1.0, worse=0.02), effect_of("chrf", 0.0)], "reject", ("bleu",)),
         ([effect_of("bleu", -1.0, worse=0.0201), effect_of("chrf", 0.0)], "hold", ()),
@@ -172,7 +172,7 @@ def test_reason_names_the_first_loss_and_its_correction():
 
 @pytest.fixture(scope="module")
 def near():
-    """Return the counts of two systems between which there is little difference."""
+    """Return the counts of two systems with a small difference."""
     language = Language(150, name="settings")
     return [language.count(right)["bleu"] for right in (0.6, 0.61)]
 
@@ -198,7 +198,7 @@ def test_each_setting_reaches_its_test(near, setting, other, moved):
 
 
 class ErrorRate(Bleu):
-    """What BLEU lacks."""
+    """The improvement that BLEU lacks."""
 
     higher_is_better = False
 
@@ -235,7 +235,7 @@ BAD_CASE = dict.fromkeys(RECASED, "IM JAHR")
 
 
 def write(bad=(), no_number=(), recased=None):
-    """Translate some lines badly, or without their number, which has as many words."""
+    """Translate some lines badly, or without their number but with as many words."""
     lines = [
         f"In the year {1000 + n} a few of them went" if n in {*bad} else line
         for n, line in enumerate(REFERENCES)
@@ -345,11 +345,11 @@ def test_slice_that_cannot_be_found_is_refused():
         decide(write(), write(), languages=("xx", "yy"), slices={"negation": 1.0}, **FAST)
 
 
-# how rarely it errs
+# error rates
 
 
 def exchange(champion, challenger, draw):
-    """Let chance decide, sentence by sentence, who wrote what: then neither is better."""
+    """Swap the systems' outputs at random per sentence: then neither system is better."""
     flips = draw.integers(0, 2, size=len(champion["bleu"])).astype(bool)[:, None]
     return [
         {name: np.where(flips, one[name], other[name]) for name in METRICS}
@@ -366,20 +366,20 @@ def outcome_of(champion, challenger, config):
 
 
 @pytest.mark.slow
-def test_few_of_a_thousand_equal_systems_are_promoted_or_rejected():
-    """At most 5 %, even if any gain would be useful."""
+def test_few_equal_systems_are_promoted_or_rejected():
+    """At most 5 %, even if any gain is useful."""
     language, draw = Language(300, name="null"), make_generator(1, "exchange")
     config = GateConfig(minimum_effect=0.0, resamples=400, trials=400)
     pairs = [[language.count(0.6) for _ in range(2)] for _ in range(40)]
     outcomes = [outcome_of(*exchange(*pair, draw), config) for pair in pairs for _ in range(25)]
     assert len(outcomes) == 1000
-    assert 5 <= outcomes.count("promote") <= 50  # a gate that never opens would be of no use
+    assert 5 <= outcomes.count("promote") <= 50  # a gate that never promotes would be useless
     assert 5 <= outcomes.count("reject") <= 50  # though there are two metrics
 
 
 @pytest.mark.slow
 def test_gain_of_one_point_is_seen():
-    """On 2,000 sentences, at least four times in five, of systems whose errors are alike."""
+    """On 2,000 sentences, at least four times in five, for systems with similar errors."""
     language, score = Language(2000, name="gain"), METRICS["bleu"].score_of_sums
 
     def bleu(right):

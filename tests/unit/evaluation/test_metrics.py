@@ -1,4 +1,4 @@
-"""Metrics are sacreBLEU's, in the words of each language; others can be added by a package."""
+"""Metrics equal sacreBLEU's, with the words of each language; packages can add others."""
 
 import json
 import random
@@ -37,7 +37,7 @@ def sentences(seed, count=80):
 
 
 def noisy(lines):
-    """Leave out every fifth word, change the case of some."""
+    """Remove every fifth word and change the case of some words."""
     draw = random.Random(7)
     return [
         " ".join(
@@ -59,7 +59,7 @@ SECOND = [
 
 @pytest.fixture(scope="module", params=[1, 2])
 def command_line(request, tmp_path_factory):
-    """Return so many references, and the scores by the sacrebleu program."""
+    """Return a number of references, and the scores of the sacrebleu program."""
     folder = tmp_path_factory.mktemp("scores")
     columns = {"references": REFERENCES, "second": SECOND}
     for name, lines in {**columns, "hypotheses": HYPOTHESES}.items():
@@ -91,7 +91,7 @@ def command_line(request, tmp_path_factory):
 
 @pytest.mark.parametrize(("metric", "name"), [("bleu", "BLEU"), ("chrf", "chrF2")])
 def test_scores_are_those_of_the_sacrebleu_program(command_line, metric, name):
-    """To four digits, width of the interval and signature included."""
+    """Four digits, the width of the interval and the signature agree."""
     references, scores = command_line
     theirs = scores[name]
     ours = score(metric, HYPOTHESES, references, resamples=100)
@@ -118,7 +118,7 @@ def test_scores_of_sums_are_sacrebleus(name, pairs):
 
 
 def test_interval_is_the_middle_of_the_resamples():
-    """It stays on the scale, and all but 5 % of the resamples lie in it."""
+    """It stays within the scale, and 95 % of the resamples are in it."""
     drawn = np.random.default_rng(12345).choice(80, size=(200, 80))  # as sacreBLEU draws
     alone = sorted(
         score("bleu", [HYPOTHESES[n] for n in rows], [REFERENCES[n] for n in rows]).value
@@ -151,7 +151,7 @@ UNSPACED = {
 
 
 @pytest.mark.parametrize("language", UNSPACED)
-def test_text_without_spaces_is_scored_in_its_own_words(language):
+def test_text_without_spaces_is_scored_in_its_words(language):
     if language in ("ja", "ko"):
         pytest.importorskip("MeCab" if language == "ja" else "mecab_ko")
     line, tokenizer = UNSPACED[language]
@@ -164,7 +164,7 @@ def test_text_without_spaces_is_scored_in_its_own_words(language):
 
 
 @pytest.mark.parametrize("language", ["de", "ru", "ar", "vi", "hsb", "pt-BR"])
-def test_text_with_spaces_is_scored_in_the_standard_words(language):
+def test_text_with_spaces_uses_the_standard_words(language):
     assert "|tok:13a|" in score("bleu", HYPOTHESES, REFERENCES, language=language).signature
 
 
@@ -187,11 +187,11 @@ def test_missing_package_is_named(language, package, monkeypatch):
         ("th", "รัก", [*"รัก"]),
     ],
 )
-def test_words_are_cut_at_spaces_or_as_the_language_has_them(language, line, words):
+def test_words_are_split_as_the_language_requires(language, line, words):
     assert cutter(language)(line) == words
 
 
-def test_lines_that_do_not_pair_up_are_refused():
+def test_unequal_numbers_of_lines_are_refused():
     with pytest.raises(CorpusError, match="79 hypotheses do not pair up with 80 references"):
         score("bleu", HYPOTHESES[1:], REFERENCES)
 
@@ -255,7 +255,7 @@ def test_error_rate_of_another_package_judges_systems():
         {"one": [GOOD], "other": [BAD]},
         HOUSES,
         SOURCES,
-        metrics=["translated", "ter"],  # only one is a function of sums
+        metrics=["translated", "ter"],  # only one of its values is a function of sums
         language="en",
     )
     assert difference.value == pytest.approx(ter_of(GOOD) - ter_of(BAD))

@@ -1,4 +1,4 @@
-"""Charts, read back as what is drawn on their axes; two runs draw the same bytes."""
+"""Charts are read back as their drawn elements; two runs draw the same bytes."""
 
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def test_attention_map_has_the_source_above_its_columns(monkeypatch):
     assert "attention" == bar.get_ylabel()
 
 
-def test_heads_have_a_map_each_with_tokens_above_and_before(monkeypatch):
+def test_each_head_has_a_map_with_tokens(monkeypatch):
     weights = np.random.default_rng(1).random((2, 3, 4, 3))
     *maps, bar = list_axes(monkeypatch, draw_attention_map, Look("x", SOURCE, TARGET, weights))
     maps[0].figure.canvas.draw()

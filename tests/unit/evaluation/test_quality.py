@@ -35,12 +35,12 @@ NONE = dict.fromkeys(("empty", "copied", "looping", "too_long", "detached_full_s
         ("Eule", "well " * 15, "one two three four", ["looping", "too_long"]),
     ],
 )
-def test_what_is_no_translation_is_counted(source, hypothesis, reference, kinds):
+def test_output_that_is_no_translation_is_counted(source, hypothesis, reference, kinds):
     expected = NONE | dict.fromkeys(kinds, 1)
     assert expected == count_failures([source], [hypothesis], [reference])
 
 
-def test_failures_of_text_without_spaces_are_counted_in_its_words():
+def test_failures_are_counted_in_the_languages_words():
     failures = count_failures(
         ["a", "b", "c", "d", "e"],
         ["好的好的好的", "我们都知道在保护自然与增长之间找到平衡有多么困难", "很好", "", ""],
@@ -79,10 +79,10 @@ def summed_by_torch(model, pair):
     return loss, sum((logits.argmax(dim=1) == target).tolist())
 
 
-def test_predictions_are_measured_over_all_tokens_however_batched():
-    """Sentences of few tokens weigh less; ends count, padding does not.
+def test_predictions_are_measured_in_any_batches():
+    """Sentences of few tokens weigh less; EOS counts, padding does not.
 
-    So small a model, whose words are tied, takes it that the last word comes again.
+    So small a model with tied embeddings predicts the last word again.
     """
     pairs = [([4, 5, 6], [4, 5]), ([8], [6, 5, 5, 5, 8, 8]), ([4, 4, 5], [])]
     model = tiny_model("transformer").eval()

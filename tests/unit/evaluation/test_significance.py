@@ -133,7 +133,7 @@ def test_clear_difference_is_found_and_chance_is_not():
         assert found[metric, "good", "bad"].p_value < 0.05 < found[metric, "good", "alike"].p_value
 
 
-def test_p_values_are_corrected_for_the_number_of_pairs():
+def test_p_values_are_corrected_for_many_pairs():
     alone = compare(good=[GOOD], bad=[BAD])
     three = compare(good=[GOOD], alike=[ALSO_GOOD], bad=[BAD])
     for metric in METRICS:
@@ -146,7 +146,7 @@ COUNCILS = [f"The council number {n} has met in the old house." for n in range(2
 
 
 def ahead(*sentences, of):
-    """Return a system that is right in some sentences, and has a wrong word in all others."""
+    """Return a system that is right in some sentences and has a wrong word in all others."""
     return [
         line if number in sentences else line.replace("old", "big")
         for number, line in enumerate(COUNCILS[:of])
@@ -155,7 +155,7 @@ def ahead(*sentences, of):
 
 @pytest.mark.parametrize("better", [1, 2, 3, 5])
 def test_difference_in_few_sentences_may_be_chance(better):
-    """All of k sentences speak for one system in two of 2**k exchanges: that is the p-value."""
+    """If all of k sentences favour one system, two of 2**k exchanges do so: the p-value."""
     first, second = ahead(*range(better), of=200), ahead(of=200)
     forth = compare(COUNCILS, trials=2000, a=[first], b=[second])
     back = compare(COUNCILS, trials=2000, a=[second], b=[first])
@@ -166,7 +166,7 @@ def test_difference_in_few_sentences_may_be_chance(better):
 
 @pytest.mark.parametrize("apart", [2, 4, 6])
 def test_equal_systems_are_seldom_called_different(apart):
-    """A coin decides who is better in each of k of 60 sentences: 5 % at most."""
+    """A coin decides which system is better in each of k of 60 sentences: 5 % at most."""
     wrongly = 0.0
     for heads in range(apart + 1):
         first, second = ahead(*range(heads), of=60), ahead(*range(heads, apart), of=60)
@@ -179,10 +179,10 @@ def test_equal_systems_are_seldom_called_different(apart):
 
 
 def simulate(seeds, draw, *, between_seeds, ahead=0.0, sentences=100):
-    """Return the p-values over seeds and of sentences alone, of two systems drawn at random.
+    """Return p-values over seeds and over sentences alone, for two systems drawn at random.
 
-    A sentence is as difficult for both, each system has sentences of its own that suit it, each
-    seed is better or worse as a whole, and each seed has its luck with each sentence.
+    Each sentence is equally difficult for both systems. Each system has sentences that suit it.
+    Each seed is better or worse as a whole, and has random luck in each sentence.
     """
     difficulty, suits = draw.normal(0, 1, sentences), draw.normal(0, 0.3, sentences)
     systems = [
@@ -212,13 +212,13 @@ def test_equal_systems_of_several_seeds_seldom_differ(seeds, between_seeds):
     over_seeds, of_sentences = share_findings(seeds, between_seeds=between_seeds)
     assert over_seeds <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
     if between_seeds:
-        assert of_sentences > 0.5  # finds what seeds did
+        assert of_sentences > 0.5  # finds the effects of seeds
         assert over_seeds >= 0.01
 
 
 @pytest.mark.parametrize(("seeds", "lead"), [(3, 1.5), (5, 1.0)])
 def test_power_is_that_of_students_test(seeds, lead):
-    """By the noncentral t of 2 (K - 1) degrees of freedom."""
+    """By the noncentral t distribution with 2 (K - 1) degrees of freedom."""
     found, _ = share_findings(seeds, between_seeds=0.5, ahead=lead)
     freedom, by_seeds = 2 * (seeds - 1), 0.25 * 2 / seeds
     by_sentences = (2 * 0.3) ** 2 / 100 + 0.3**2 * 2 / seeds / 100
@@ -271,7 +271,7 @@ def test_variance_of_sentences_has_its_own_freedom():
 @pytest.mark.parametrize(
     ("one", "differs"), [([GOOD, ALSO_GOOD, GOOD], True), ([GOOD, REFERENCES, BAD], False)]
 )
-def test_seeds_that_disagree_leave_a_difference_open(one, differs):
+def test_disagreeing_seeds_leave_a_difference_undecided(one, differs):
     [found] = compare(metrics=["bleu"], one=one, other=[BAD, BAD[::-1], BAD]).values()
     assert found.value > 10
     assert (found.p_value < 0.05) is differs

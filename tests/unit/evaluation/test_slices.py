@@ -1,4 +1,4 @@
-"""Slices: which sentences belong to which, and that each is scored as a test set of its own."""
+"""Slices: which sentences belong to each, and that each is scored like a test set."""
 
 import numpy as np
 import pytest
@@ -65,11 +65,11 @@ def test_slices_of_a_line(pair, expected):
         (("pt-BR", "xx"), ("Não, obrigado.", "?")),
     ],
 )
-def test_negation_is_found_in_the_side_with_a_list(codes, pair):
+def test_negation_is_found_by_a_languages_list(codes, pair):
     assert find_slice("negation", text_of([pair], codes)).tolist() == [True]
 
 
-def test_slices_that_cannot_be_found_are_left_out():
+def test_unknown_slices_are_omitted():
     text = text_of([("a", "b")], ("xx", "yy"))
     assert find_slice("negation", text) is None
     assert {*SLICES} - {*find_slices(text)} == {"negation"}
@@ -78,7 +78,7 @@ def test_slices_that_cannot_be_found_are_left_out():
 @settings(max_examples=20)
 @given(st.lists(st.sampled_from(PAIRS), min_size=1, max_size=30))
 @pytest.mark.parametrize("metric", ["chrf", "bleu"])
-def test_slice_is_scored_as_a_test_set_of_its_own(metric, pairs):
+def test_a_slice_is_scored_like_a_test_set(metric, pairs):
     text = text_of(pairs)
     hypotheses = [line.replace("the", "a") for line in text.references]
     found = score(hypotheses, text, metric, resamples=20)
@@ -98,7 +98,7 @@ def test_slice_is_scored_as_a_test_set_of_its_own(metric, pairs):
 
 
 def test_interval_is_as_wide_as_chance_makes_it():
-    """About four standard errors of a mean, of sentences that are right or wrong."""
+    """About four standard errors of a mean of sentences that are right or wrong."""
     pairs = [(f"Das ist Satz {n}", "abcdefghij") for n in range(400)]
     hypotheses = ["abcdefghij" if n % 2 else "" for n in range(400)]
     value, low, high = score(hypotheses, text_of(pairs), resamples=400)["numbers"].scores["chrf"]

@@ -1,4 +1,4 @@
-"""Validation scores: of the right lines, in their order, as the language is scored."""
+"""Validation scores: of the right lines, in their order, with the language's words."""
 
 import pytest
 import torch
@@ -27,7 +27,7 @@ class Joined:
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Let a model copy its source; collect the batches that it sees."""
+    """Make a model copy its source; collect the batches that it sees."""
     batches = []
 
     def copy(model, source, padding, longest):
@@ -54,7 +54,7 @@ def score(references=LINES, language="en", **changes):
 
 @pytest.mark.parametrize("together", [1, 7, 1000])
 def test_copying_model_is_right_in_every_line(seen, together, monkeypatch):
-    """Lines come shorter and shorter, and are translated the shortest first."""
+    """Lines become shorter and shorter, and are translated from the shortest on."""
     monkeypatch.setattr(validation, "BATCH_SENTENCES", together)
     assert score() == pytest.approx(100)
     assert sum(map(len, seen)) == len(LINES)

@@ -55,7 +55,7 @@ class Outer(Config):
     ],
 )
 def test_settings_are_changed_by_their_names(settings, inner):
-    """Another kind resets the settings beside it, whatever the order."""
+    """Another kind resets the settings beside it, in any order."""
     default = Outer(inner=Inner(size=5))
     if isinstance(inner, Inner):
         assert change_settings(default, settings, at="at") == Outer(inner=inner)
@@ -65,7 +65,7 @@ def test_settings_are_changed_by_their_names(settings, inner):
 
 
 def test_values_are_json_or_strings():
-    """Of several values for one name, the last counts."""
+    """If a name has several values, the last counts."""
     changed = change_settings(Outer(), ['names=["1.5"]', 'names=["b"]', "inner.kind=y"], at="at")
 
     assert changed == Outer(inner=Inner(kind="y"), names=["b"])
@@ -103,7 +103,7 @@ held_out=0.1 seed=1
 
 @pytest.mark.parametrize(("kind", "defaults"), DEFAULTS.items())
 def test_listed_settings_are_defaults(kind, defaults):
-    """Each may be set to what is shown, within the kinds that it is indented below."""
+    """Each setting accepts the shown value, within the kinds above it."""
     kinds, listed = [], []
     for line in list_settings(kind()):
         indent, setting = re.fullmatch("( *)- `(.+?)`: .+", line).groups()
@@ -130,7 +130,7 @@ def test_help_is_made_from_documentation():
     )
 
 
-def test_other_inputs_have_other_checkpoints_which_the_end_removes(tmp_path):
+def test_other_inputs_have_other_checkpoints(tmp_path):
     out, numbers = tmp_path / "lm", np.arange(4)
     inputs = [
         ({"seed": 1}, numbers, numbers),

@@ -1,4 +1,4 @@
-"""What tests of flows are given."""
+"""Fixtures for tests of flows."""
 
 import logging
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from tests.support.compositions import _remembered  # noqa: F401 - a fixture
 
 @pytest.fixture
 def fake_dvc(tmp_path, monkeypatch):
-    """Put a program in the place of dvc: ``python -m dvc`` looks where it is run first."""
+    """Replace dvc by a program: ``python -m dvc`` looks in the working folder first."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(dvc_program, "GRACE_SECONDS", 1.0)
 
@@ -31,7 +31,7 @@ def fake_dvc(tmp_path, monkeypatch):
 
 @pytest.fixture
 def asked(fake_dvc):
-    """Have a dvc that says and ends as given; return what it was asked for, call by call."""
+    """Install a dvc with a given output and exit code; return its calls."""
 
     def answer(*ends: tuple[str, int]):
         fake_dvc(f"""
@@ -63,7 +63,7 @@ def patch(monkeypatch):
 
 @pytest.fixture
 def stub_flow(patch, monkeypatch, tmp_path):
-    """Note the steps of a flow with ``look()`` at each; the step ``fails`` raises an error."""
+    """Record the steps of a flow with ``look()`` at each; the step ``fails`` raises an error."""
     monkeypatch.chdir(tmp_path)
     state = SimpleNamespace(done=[], fails=None, look=Path("params.yaml").read_text)
 

@@ -1,4 +1,4 @@
-"""What a flow does to the clone it works in, in real repositories: nobody's work is lost."""
+"""What a flow does to its clone, in real repositories: nobody's work is lost."""
 
 import shutil
 from contextlib import nullcontext
@@ -46,7 +46,7 @@ def begun(tmp_path_factory):
 
 @pytest.fixture
 def origin(begun, tmp_path, monkeypatch):
-    """The bare repository, of which the folder that we are in is a clone."""
+    """The bare repository; the working folder is a clone of it."""
     shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path / "clone")
     git("remote", "set-url", "origin", str(tmp_path / "origin"))
@@ -71,8 +71,8 @@ def read_clone():
 
 
 @pytest.mark.parametrize("revision", ["origin/HEAD", "origin/main", "new", "full name"])
-def test_a_branch_that_is_behind_comes_along(origin, revision):
-    """The clone is on it afterwards, with everything as it was committed."""
+def test_a_branch_that_is_behind_is_updated(origin, revision):
+    """The clone is on the branch afterwards, with everything as committed."""
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n", lock="2")
     git("fetch", "--quiet")
     git("tag", "new", newest)
@@ -83,8 +83,8 @@ def test_a_branch_that_is_behind_comes_along(origin, revision):
     assert git("status", "--porcelain") == ""
 
 
-def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
-    """And the flow comes back to it, whether or not all went well."""
+def test_a_commit_off_the_branch_moves_no_branch(origin):
+    """The flow returns to the branch, whether or not it succeeded."""
     first = head_commit()
     git("tag", "old")
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
@@ -100,13 +100,13 @@ def test_what_is_not_on_the_branch_leaves_it_where_it_is(origin):
         assert paths.PARAMS.read_text() == "seed: 2\n"
 
 
-def test_what_is_not_pushed_or_not_committed_is_not_checked_out_over(origin):
+def test_unpushed_and_uncommitted_work_is_not_overwritten(origin):
     mine = commit("Add my corpus", params="seed: 3\n")
     with pytest.raises(NmtError, match=rf"{mine[:7]} \(Add my corpus\).* not pushed.*git push"):
         clone.check_out("origin/HEAD")
 
     assert (head_commit(), paths.PARAMS.read_text()) == (mine, "seed: 3\n")
-    clone.check_out(mine)  # who names it knows what he wants
+    clone.check_out(mine)  # who names a commit wants that commit
     git("push", "--quiet")
     clone.check_out("origin/HEAD")
     assert head_commit() == mine
@@ -136,10 +136,8 @@ def test_parameters_edited_by_hand_are_refused_and_kept(origin, staged):
     clone.write_settings(before, "seed: 4\n")  # nothing is lost
 
 
-def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_lies(
-    origin, monkeypatch
-):
-    """As after `make repro MODEL=...`; what comes of them is no less somebody's work."""
+def test_edited_parameters_are_kept_without_a_checkout(origin, monkeypatch):
+    """As after `make repro MODEL=...`; the results belong to somebody, too."""
     paths.PARAMS.write_text("seed: 4\n")
     monkeypatch.setattr(clone.request, "compose_settings", lambda _: paths.PARAMS.read_text())
     monkeypatch.setattr(clone, "build_all", lambda text, **_: text)
@@ -156,7 +154,7 @@ def test_parameters_edited_by_hand_are_the_basis_of_a_run_that_takes_all_as_it_l
         clone.check_out("origin/HEAD")
 
 
-def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
+def test_parameters_written_by_a_flow_are_replaced(origin):
     first = head_commit()
     clone.write_settings(first, "seed: 5\n")
     clone.write_settings(first, "seed: 6\n")
@@ -166,11 +164,11 @@ def test_parameters_that_a_flow_has_written_are_nobodys_work(origin):
     for _ in range(2):
         clone.check_out("origin/HEAD")
         assert paths.PARAMS.read_text() == "seed: 2\n"
-        paths.PARAMS.write_text("seed: 6\n")  # what any flow has written can be had again
+        paths.PARAMS.write_text("seed: 6\n")  # what a flow wrote can be made again
 
 
-def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
-    """Or its own text would be taken for somebody's by every run after it."""
+def test_an_interrupted_flow_has_recorded_its_changes(origin, monkeypatch):
+    """Otherwise every later run would take its text for somebody's work."""
     write = clone.files.write_text
 
     def cut_off(path, text):
@@ -186,8 +184,8 @@ def test_a_flow_that_is_cut_off_has_said_what_it_writes(origin, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "ignored.txt"])
-def test_a_file_that_git_does_not_know_is_not_written_over(origin, name, monkeypatch):
-    """Nor is anything else changed; git's forced checkout would take it away."""
+def test_a_file_unknown_to_git_is_not_overwritten(origin, name, monkeypatch):
+    """Nothing else changes either; a forced checkout by git would remove the file."""
     Path("notes.txt").write_text("mine")
     clone.write_settings(head_commit(), "seed: 5\n")
     paths.LOCK.write_text("lock")
@@ -204,8 +202,8 @@ def test_a_file_that_git_does_not_know_is_not_written_over(origin, name, monkeyp
 
 
 @pytest.mark.parametrize("staged", [False, True])
-def test_a_lock_file_gives_way_to_that_of_the_commit_and_is_kept_otherwise(origin, staged):
-    """DVC makes it again from what it has; an old one in its place is believed by nobody."""
+def test_a_lock_file_yields_only_to_the_commits(origin, staged):
+    """DVC writes it again from its cache; an old file in its place has no effect."""
     paths.LOCK.write_text("mine")
     if staged:
         git("add", str(paths.LOCK))
@@ -220,8 +218,8 @@ def test_a_lock_file_gives_way_to_that_of_the_commit_and_is_kept_otherwise(origi
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_branch_of_ones_own_is_not_moved(origin, edited):
-    """Nor does the clone come back to it where somebody has edited settings meanwhile."""
+def test_an_own_branch_is_not_moved(origin, edited):
+    """The clone does not return to it either if somebody has edited settings meanwhile."""
     said = []
     git("checkout", "--quiet", "-b", "mine")
     newest = pushed_elsewhere(origin, "More", code="2", params="seed: 2\n")
@@ -238,7 +236,7 @@ def test_a_branch_of_ones_own_is_not_moved(origin, edited):
     ] * edited
 
 
-def test_it_is_told_what_the_clone_is_at(origin, tmp_path, monkeypatch):
+def test_the_state_of_the_clone_is_reported(origin, tmp_path, monkeypatch):
     clean = f"commit {head_commit()[:7]} (Begin)"
     assert clone.describe_clone() == clean
     CODE.write_text("edited")

@@ -1,4 +1,4 @@
-"""What a comparison plans before anything is trained, and what it reports."""
+"""What a comparison plans before it trains, and what it reports."""
 
 import shutil
 from contextlib import nullcontext
@@ -26,7 +26,7 @@ def plan(*settings, models=("transformer", "convs2s"), seeds=2):
 
 @pytest.fixture(autouse=True)
 def _in_a_commit(monkeypatch):
-    """Read all code once, and take it for committed."""
+    """Read all code once, and take it as committed."""
     monkeypatch.setattr(compare, "hash_code", HASH)
     monkeypatch.setattr(dvc_program, "check_git", lambda: None)
 
@@ -34,7 +34,7 @@ def _in_a_commit(monkeypatch):
 HASH, CHECK_GIT = cache(compare.hash_code), dvc_program.check_git
 
 
-def test_every_model_is_trained_with_every_seed_on_the_same_budget(monkeypatch):
+def test_models_and_seeds_share_one_budget(monkeypatch):
     monkeypatch.setattr(compare.os, "sched_getaffinity", lambda _: range(3))
     experiments = plan()
 
@@ -79,7 +79,7 @@ def test_text_is_named_by_words(tmp_path, monkeypatch):
         plan("time=2h")
 
 
-def test_one_training_does_not_count_as_two():
+def test_one_training_does_not_count_twice():
     with pytest.raises(ConfigError, match="the model convs2s is named twice"):
         plan(models=["convs2s", "transformer", "convs2s"])
 
@@ -96,10 +96,8 @@ def test_one_training_does_not_count_as_two():
         ),
     ],
 )
-def test_what_is_typed_is_checked_before_any_server_is_asked(
-    patch, words, models, settings, budget
-):
-    """And then all of it is compared, in a process that leaves nothing behind."""
+def test_input_is_checked_before_any_server(patch, words, models, settings, budget):
+    """Then everything is compared in a process that leaves no child behind."""
     steps = []
     patch(
         compare,
@@ -117,8 +115,8 @@ def test_what_is_typed_is_checked_before_any_server_is_asked(
     assert ran.stdout.splitlines() == ["the result", f"written to {comparison.FOLDER}"]
 
 
-def test_scores_of_the_best_system_are_those_of_the_comparison():
-    """Under the names by which MLflow lists runs."""
+def test_scores_of_the_best_system_are_reported():
+    """With the names by which MLflow lists runs."""
     scores = [("a", 1, 21.0), ("a", 2, 22.0), ("b", 1, 31.0), ("b", 2, 32.0)]
     outcomes = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
     tracker = Mock()
@@ -149,7 +147,7 @@ def test_every_model_has_one_budget(budget, limits):
     "setting",
     ["train.budget.steps=20", "+train.budget={steps:20}", "train.seed=7", "model=convs2s"],
 )
-def test_a_setting_that_would_not_hold_is_refused(setting):
+def test_a_setting_without_effect_is_refused(setting):
     with pytest.raises(ConfigError, match="must not be set"):
         compare.add_budget(["data=demo", setting], None, None, None)
     ran = invoke(compare.main, "convs2s", setting)
@@ -161,7 +159,7 @@ def test_a_setting_that_would_not_hold_is_refused(setting):
 
 
 @pytest.mark.slow
-def test_own_files_are_found_from_anywhere_and_a_change_is_noticed(tmp_path, monkeypatch):
+def test_own_files_are_found_and_changes_noticed(tmp_path, monkeypatch):
     folder = tmp_path / "a folder's, own"
     folder.mkdir()
     for name in ("train.de", "train.en"):

@@ -1,4 +1,4 @@
-"""What is put on a Prefect server, also when it is there already."""
+"""What is created on a Prefect server, also if it is there already."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ ADDRESS = "http://127.0.0.1:1/api"
 
 
 class Server:
-    """Prefect's client, as far as it is used."""
+    """The part of Prefect's client that the program uses."""
 
     def __init__(self, pools=None, switches=None, automations=()):
         self.pools, self.made, self.updated, self.limits = pools or {}, {}, {}, {}
@@ -76,8 +76,8 @@ def taken():
     return ObjectAlreadyExists(httpx.HTTPStatusError("409", request=request, response=answer))
 
 
-def test_pools_are_made_or_brought_to_their_template():
-    """The limit of one that is there stays as somebody has set it by hand."""
+def test_pools_are_created_or_updated_to_their_template():
+    """The limit of an existing pool stays as somebody has set it."""
     server = Server({"old": "process", "mine": "kubernetes"})
     kinds = [deploy.ensure_pool(server, pool) for pool in ("cpu", "gpu", "old", "mine")]
 
@@ -95,7 +95,7 @@ def test_pools_are_made_or_brought_to_their_template():
     assert server.limits == {"promotion": 1}
 
 
-def test_a_run_is_dead_that_misses_three_heartbeats_and_has_not_ended():
+def test_a_run_without_heartbeats_is_marked_as_crashed():
     template = json.loads(deploy.TEMPLATE.read_text())
     environment = template["variables"]["properties"]["env"]["default"]
     heartbeat = timedelta(seconds=int(environment["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"]))
@@ -132,8 +132,8 @@ def test_mail_is_sent_by_its_server():
     assert "password" not in str(block)
 
 
-def test_deployment_names_server_but_not_the_folder_of_this_clone(monkeypatch):
-    """Each worker has its own folder; what Prefect refuses is an error."""
+def test_deployment_names_the_server_not_a_folder(monkeypatch):
+    """Each worker has its own folder; a refusal of Prefect is an error."""
     run = Mock(return_value=SimpleNamespace(returncode=0))
     monkeypatch.setenv("NMT_PROJECT", "/home/of/one/worker")
     monkeypatch.setattr(subprocess, "run", run)
@@ -147,7 +147,7 @@ def test_deployment_names_server_but_not_the_folder_of_this_clone(monkeypatch):
         deploy.deploy(ADDRESS)
 
 
-def test_schedules_are_off_until_somebody_switches_one_on():
+def test_schedules_are_off_until_switched_on():
     deployments = yaml.safe_load((PROJECT / "prefect.yaml").read_text(encoding="utf-8"))
     plans = [plan for one in deployments["deployments"] for plan in one.get("schedules", [])]
 
@@ -188,7 +188,7 @@ WATCH, REPORT = deploy.watch_runs().name, deploy.NOTIFICATION
         ({"NOTIFY": "off"}, [REPORT, "mine"], [WATCH, "mine"]),
     ],
 )
-def test_automations_are_there_once(run, notify, there, expected):
+def test_automations_are_created_once(run, notify, there, expected):
     server = Server(automations=there)
     ran = run(server, **notify)
 

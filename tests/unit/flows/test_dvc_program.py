@@ -13,7 +13,7 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 
 
-def test_one_stage_is_asked_for_and_its_lines_are_logged(fake_dvc, monkeypatch):
+def test_one_stage_runs_and_its_lines_are_logged(fake_dvc, monkeypatch):
     monkeypatch.setattr(dvc_program, "clear_leftovers", lambda _: pytest.fail("nothing failed"))
     fake_dvc("""
         import os, sys
@@ -49,14 +49,14 @@ CODE = ("code", "train", "export")
         (THREE, """print('{"train": ["changed checksum"]}')""", 0),
     ],
 )
-def test_stages_are_done_up_to_the_first_that_changed(fake_dvc, stages, program, done):
+def test_stages_run_up_to_the_first_changed(fake_dvc, stages, program, done):
     fake_dvc(f"{program}\nimport sys; open('asked', 'w').write(' '.join(sys.argv[1:]))")
     assert dvc_program.count_done(stages) == done
     assert Path("asked").read_text() == f"status --json {' '.join(stages)}"
 
 
-def test_what_a_killed_dvc_has_left_is_cleared_and_dvc_asked_again(fake_dvc, monkeypatch):
-    """Its first words then decide nothing."""
+def test_leftovers_are_removed_and_dvc_run_again(fake_dvc, monkeypatch):
+    """The first output of dvc then decides nothing."""
     fake_dvc("""
         import sys
         from pathlib import Path
@@ -107,8 +107,8 @@ def test_shared_stage_is_pulled_and_pushed(asked, shared, calls):
         *((True, [lock], 75, "'train' is in use by another dvc") for lock in LOCKS),
     ],
 )
-def test_a_failure_names_the_stage_its_own_code_and_the_cure(asked, shared, ends, code, message):
-    """By the code Prefect knows whether to try again."""
+def test_a_failure_names_stage_code_and_remedy(asked, shared, ends, code, message):
+    """By the exit code, Prefect decides whether to retry."""
     told = asked(*ends)
     with pytest.raises(StageError, match=message) as failure:
         dvc_program.reproduce("train", shared=shared, log=[].append)
@@ -135,8 +135,8 @@ def collect(log):
         (lambda _: dvc_program.check_remote(), [("", 0)], "DVC has no default remote"),
     ],
 )
-def test_what_clones_share_is_asked_of_dvc(asked, project, monkeypatch, call, ends, error):
-    """What other clones made is taken by their lock file, and must be what would be made here."""
+def test_dvc_reports_what_clones_share(asked, project, monkeypatch, call, ends, error):
+    """Results of other clones are taken by their lock file, and must equal the results here."""
     monkeypatch.setattr(train, "get_run_logger", lambda: logging.getLogger("test"))
     told = asked(*ends)
     with pytest.raises(NmtError, match=error) if error else nullcontext():
@@ -147,8 +147,8 @@ def test_what_clones_share_is_asked_of_dvc(asked, project, monkeypatch, call, en
     assert call is not collect or paths.LOCK.read_text() == "lock: 1\n"
 
 
-def test_an_experiment_is_run_with_its_settings_and_variables(fake_dvc):
-    """In a session of its own, with nobody at the keyboard, and this Python before any other."""
+def test_an_experiment_gets_its_settings_and_variables(fake_dvc):
+    """It runs in a session of its own, without a terminal, with this Python first in PATH."""
     fake_dvc("""
         import os, sys
         print(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A program that leaves nothing behind: how it ends, however the one or the other half is ended."""
+"""A program that leaves no child behind: how it ends, whichever of its processes ends first."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are to
 
 
 def begin(work):
-    """Do some work as a program that leaves nothing behind; return the number of the process."""
+    """Work as a program that leaves no child behind; return the number of the process."""
     if number := os.fork():
         return number
     code = 99
@@ -54,8 +54,8 @@ def sleep():
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
 )
-def test_a_signal_ends_the_work_and_all_that_it_has_started(project, monkeypatch, number, code):
-    """A program that is killed can only have the work told, which ends what it started itself."""
+def test_a_signal_ends_the_work_and_its_children(project, monkeypatch, number, code):
+    """A killed program can only signal its child, which then ends its own children."""
     monkeypatch.setenv("NMT_TEST", str(project))
     program = begin(sleep)
     assert wait_for(Path("ready").exists, seconds=60)
@@ -75,7 +75,7 @@ def is_alive(process):
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
-def test_lock_is_held_by_one(tmp_path):
+def test_one_process_has_the_lock(tmp_path):
     with (
         entry.hold_lock(tmp_path / "lock", "busy"),
         pytest.raises(NmtError, match="busy"),
@@ -90,7 +90,7 @@ def test_lock_is_held_by_one(tmp_path):
     ("error", "stopped"),
     [(KeyboardInterrupt(), True), (SystemExit(143), True), (ValueError("ours"), False)],
 )
-def test_stopped_flow_says_that_it_goes_on(monkeypatch, capsys, error, stopped):
+def test_stopped_flow_says_how_it_continues(monkeypatch, capsys, error, stopped):
     monkeypatch.setattr(entry, "move_to_child", lambda: None)
     with pytest.raises(type(error)), entry.run_in_child():
         raise error

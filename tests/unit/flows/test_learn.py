@@ -36,7 +36,7 @@ def learned(outcome="promote", champion=1):
 
 @pytest.fixture
 def flow(stub_flow):
-    """Run the flow with every step noted in place of being done."""
+    """Run the flow; every step is recorded instead of run."""
     Path("params.yaml").write_text("before")
     Path("corrections.jsonl").touch()
     state = stub_flow
@@ -80,7 +80,7 @@ def test_corrections_are_learnt_judged_and_reported(flow):
     assert flow.judged == {"d"}
 
 
-def test_nothing_is_trained_where_there_is_nothing_new(flow):
+def test_nothing_is_trained_without_new_corrections(flow):
     flow.judged = {"d"}
     assert learn.learn.fn() is None
     assert list_steps(flow) == ["hold", "download", "leave"]
@@ -105,7 +105,7 @@ def test_nothing_is_trained_without_a_verdict(flow, caplog, learnt, held_out, re
     assert list_steps(flow) == ["hold", "download", "learned", "leave"]
 
 
-def test_a_journal_that_is_not_there_is_named(flow, caplog):
+def test_a_missing_journal_is_named(flow, caplog):
     with caplog.at_level(logging.INFO):
         assert learn.learn.fn(LearningConfig(journal=Path("typo.jsonl"))) is None
     assert "journal typo.jsonl is missing" in caplog.text

@@ -1,4 +1,4 @@
-"""What a killed dvc has left goes, what a living one holds stays; by DVC's own locks and files."""
+"""Leftovers of a killed dvc are removed, those of a running one stay, by DVC's own locks."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ stages:
 
 @pytest.fixture
 def repo(project):
-    """An empty project that DVC knows."""
+    """An empty DVC project."""
     made = Repo.init(no_scm=True)
     LISTS[1].parent.mkdir(parents=True)
     return made
@@ -53,13 +53,13 @@ def repo(project):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Locks that are taken are not waited for."""
+    """Do not wait for locks that are taken."""
     monkeypatch.setattr(dvc_lock, "DEFAULT_TIMEOUT", 0.01)
 
 
 @contextmanager
 def working(program, *arguments, folder=None):
-    """Start a program that could be taken for a dvc, and kill it in the end."""
+    """Start a program that looks like dvc, and kill it in the end."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", program, *arguments]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=folder) as process:
@@ -73,7 +73,7 @@ def clear():
 
 
 def lockable(repo):
-    """Whether dvc can lock what it needs."""
+    """Whether dvc can take the locks that it needs."""
     try:
         for path in LISTS:
             with rwlock(str(path.parent), repo.fs, "dvc repro", [], ["/p/data"], False):
@@ -85,7 +85,7 @@ def lockable(repo):
 
 WHOLE = json.dumps(HELD).encode()
 DAMAGED = [
-    WHOLE,  # locks of a process that is gone, or of another with its number
+    WHOLE,  # locks of a process that has ended, or whose number another process has now
     *(WHOLE[:end] for end in range(0, len(WHOLE), 25)),
     bytes(len(WHOLE)),  # as after a power cut
     b"\xff\xfe\x00",
@@ -95,7 +95,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("path", LISTS, ids=str)
-def test_a_list_of_locks_that_dvc_cannot_read_is_removed(repo, path):
+def test_a_damaged_list_of_locks_is_removed(repo, path):
     for left in DAMAGED:
         path.write_bytes(left)
         assert not lockable(repo), left
@@ -109,13 +109,13 @@ def test_a_list_of_locks_that_dvc_cannot_read_is_removed(repo, path):
 @pytest.mark.parametrize(
     ("words", "elsewhere", "stays"),
     [
-        (["-m", "dvc", "repro"], False, True),  # which may have had its locks in there
+        (["-m", "dvc", "repro"], False, True),  # DVC may have had its locks in the list
         (["dvc"], True, False),
-        (["-m", "dvc", "daemon", "updater"], False, False),  # which asks for new versions
+        (["-m", "dvc", "daemon", "updater"], False, False),  # DVC checks for new versions
         (["dvc.yaml"], False, False),  # an editor
     ],
 )
-def test_it_stays_where_a_dvc_lives(repo, tmp_path_factory, words, elsewhere, stays):
+def test_leftovers_stay_while_dvc_runs(repo, tmp_path_factory, words, elsewhere, stays):
     LISTS[0].write_text("")
     folder = tmp_path_factory.mktemp("other") if elsewhere else None
     with working(WAITING, *words, folder=folder):
@@ -125,8 +125,8 @@ def test_it_stays_where_a_dvc_lives(repo, tmp_path_factory, words, elsewhere, st
 
 
 @pytest.mark.parametrize("name", ["lock", "rwlock.lock"])
-def test_nothing_is_looked_at_while_a_dvc_writes(repo, impatient, name):
-    """It may be half written then; both locks are DVC's own."""
+def test_nothing_is_read_while_dvc_writes(repo, impatient, name):
+    """The file can be half written then; both locks are DVC's own."""
     LISTS[0].write_text("")
     Path("dvc.lock").write_text("")
     with dvc_lock.make_lock(f".dvc/tmp/{name}"):
@@ -144,7 +144,7 @@ def readable(repo):
     return True
 
 
-def test_a_lock_file_cut_anywhere_is_one_that_dvc_can_read_or_put_aside(repo):
+def test_a_truncated_lock_file_is_repaired_or_moved(repo):
     lock = Path("dvc.lock")
     ends = {0, *map(int, make_generator(1).integers(len(LOCK_FILE), size=60))}
     before = {True: 0, False: 0}
@@ -158,12 +158,12 @@ def test_a_lock_file_cut_anywhere_is_one_that_dvc_can_read_or_put_aside(repo):
         assert readable(repo)
         assert lock.exists() is could
         if not could:
-            assert "made again" in said[0]
+            assert "writes it again" in said[0]
             assert LOCK_FILE[:end] == Path(".dvc/tmp/dvc.lock").read_text()
     assert min(before.values()) > 5
 
 
-def test_what_git_could_not_merge_is_left_to_people(repo):
+def test_merge_conflicts_are_left_to_people(repo):
     text = f"{CONFLICT} HEAD\n{LOCK_FILE}"
     Path("dvc.lock").write_text(text)
     assert not readable(repo)
@@ -177,7 +177,7 @@ FOLDERS = (Path("reports"), Path("metrics"), Path("data/corpus"), Path("models/e
 
 @pytest.fixture
 def temporary():
-    """Temporary files of a killed dvc, and others that are not."""
+    """Return temporary files of a killed dvc, and other files."""
     for folder in FOLDERS:
         folder.mkdir(parents=True)
         (folder / "mine.tmp").write_text("")
@@ -185,7 +185,7 @@ def temporary():
     return [folder / tmp_fname() for folder in FOLDERS]
 
 
-def test_temporary_files_of_a_killed_dvc_go_and_those_of_people_stay(repo, temporary):
+def test_only_temporary_files_of_dvc_are_removed(repo, temporary):
     for path in temporary:
         path.write_text("")
 
@@ -195,7 +195,7 @@ def test_temporary_files_of_a_killed_dvc_go_and_those_of_people_stay(repo, tempo
     assert sorted([".mine.tmp", "mine.tmp"] * len(FOLDERS)) == sorted(left)
 
 
-def test_temporary_files_stay_while_a_dvc_writes(repo, impatient, temporary):
+def test_temporary_files_stay_while_dvc_writes(repo, impatient, temporary):
     temporary[0].write_text("")
     with dvc_lock.make_lock(".dvc/tmp/lock"):
         clear_temporary_files()

@@ -1,4 +1,4 @@
-"""Running a command to its end, with what it leaves behind."""
+"""Running a command to its end, and the processes that it leaves behind."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from tests.support.processes import STAGE
 from tests.support.projects import PROJECT
 
 SECONDS = 60
-"""What is waited for takes less than one, where nobody else is at work."""
+"""The steps waited for take less than one second on an idle machine."""
 
 WORKER = """\
 import os, signal, subprocess, sys, time
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="orphans come to
 
 @pytest.fixture
 def program(tmp_path):
-    """Run a command to its end, in another process; SIGINT is ignored there, as behind a shell."""
+    """Run a command in another process to its end; SIGINT is ignored, as in a background job."""
     started = []
 
     def start(*command, patience=60.0):
@@ -68,8 +68,8 @@ def program(tmp_path):
         process.communicate()
 
 
-def test_a_program_ends_with_the_code_of_its_command(program):
-    """Which has the variables that it was given, and nobody at the keyboard."""
+def test_a_program_ends_with_its_commands_code(program):
+    """The command gets the given variables and no terminal."""
     code = "import os, sys; sys.exit(int(os.environ['CODE']) + len(sys.stdin.read()))"
     assert 7 == program(code).wait(SECONDS)
     assert 128 + signal.SIGKILL == program("import os; os.kill(os.getpid(), 9)").wait(SECONDS)
@@ -79,7 +79,7 @@ def test_a_program_ends_with_the_code_of_its_command(program):
 def test_a_stopped_program_stays_until_stages_have_saved(program, tmp_path, number):
     process = program(WORKER, STAGE)
     (worker,) = psutil.Process(process.pid).children()
-    assert os.getsid(worker.pid) == worker.pid  # where no terminal tells it to stop
+    assert os.getsid(worker.pid) == worker.pid  # if no terminal sends it a signal
 
     process.send_signal(number)
     worker.wait(SECONDS)
@@ -91,8 +91,8 @@ def test_a_stopped_program_stays_until_stages_have_saved(program, tmp_path, numb
     assert "told\nwaiting for processes that still save their work\n" == process.stdout.read()
 
 
-def test_a_command_is_told_to_stop_once(program, tmp_path):
-    """Prefect's worker takes a second SIGTERM for a SIGKILL; its code is how often it was told."""
+def test_a_command_is_signalled_once(program, tmp_path):
+    """Prefect's worker takes a second SIGTERM for a SIGKILL; its exit code counts the signals."""
     (tmp_path / "leave").touch()
     process = program(WORKER, STAGE)
 
@@ -103,7 +103,7 @@ def test_a_command_is_told_to_stop_once(program, tmp_path):
     assert 1 == process.wait(SECONDS)
 
 
-def test_what_never_ends_is_killed(program):
+def test_a_command_that_never_ends_is_killed(program):
     process = program(WORKER, STAGE, patience=0.5)
     everything = psutil.Process(process.pid).children(recursive=True)
 
@@ -114,7 +114,7 @@ def test_what_never_ends_is_killed(program):
 
 
 @pytest.mark.slow
-def test_a_command_is_told_to_stop_when_the_program_is_killed(program, tmp_path):
+def test_a_command_is_stopped_with_its_program(program, tmp_path):
     (tmp_path / "leave").touch()
     process = program(WORKER, STAGE)
     everything = psutil.Process(process.pid).children(recursive=True)

@@ -1,4 +1,4 @@
-"""The program of `make repro`: its exit code and message when dvc ends, or is stopped."""
+"""The program of `make repro`: its exit code and message if dvc ends, or is stopped."""
 
 import os
 import signal
@@ -41,11 +41,11 @@ PYTHON = str(Path(sys.executable).with_name("python"))
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_stage_saves_before_the_program_ends(fake_dvc, tmp_path, number):
-    """A terminal signals all programs in it, a service manager or make the first alone."""
+    """A terminal signals all its programs; a service manager or make signals the first alone."""
     fake_dvc(DVC)
     (tmp_path / "stage.py").write_text(STAGE)
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "flows.repro"],  # the real dvc's parts for itself
+        [sys.executable, "-P", "-m", "flows.repro"],  # the real dvc does this itself
         cwd=tmp_path,
         env=a_users_environment() | {"PYTHONPATH": str(PROJECT)},
         stdout=subprocess.PIPE,
@@ -73,14 +73,14 @@ STOPPED = (1, signal.SIGTERM)
         ([(0, 0)], False, 0, 0),
         ([(3, 0)], False, 3, 0),
         ([(0, signal.SIGTERM)], False, 0, 0),  # it had nothing left to do
-        ([(1, signal.SIGINT)], True, 130, 1),  # leftovers are no reason to begin again
+        ([(1, signal.SIGINT)], True, 130, 1),  # leftovers are no reason to run again
         ([STOPPED], True, 143, 1),
         ([(1, 0), (0, 0)], True, 0, 0),
         ([(1, 0), (4, 0)], True, 4, 0),
         ([(1, 0), STOPPED], True, 143, 1),
     ],
 )
-def test_dvc_runs_again_once_if_leftovers_were_cleared(patch, endings, cleared, code, messages):
+def test_dvc_runs_again_once_if_leftovers_were_removed(patch, endings, cleared, code, messages):
     steps, left, said = [], list(endings), []
 
     def run(stages):
@@ -108,10 +108,8 @@ def test_dvc_runs_again_once_if_leftovers_were_cleared(patch, endings, cleared, 
         (signal.SIGHUP, 0, 0),  # behind nohup
     ],
 )
-def test_dvc_in_a_terminal_gets_sigterm_alone_from_us(
-    fake_dvc, monkeypatch, number, code, stopped_by
-):
-    """A terminal sends its signals to dvc, too; the handlers are as before afterwards."""
+def test_dvc_in_a_terminal_gets_one_sigterm(fake_dvc, monkeypatch, number, code, stopped_by):
+    """A terminal signals dvc, too; the handlers are restored afterwards."""
     monkeypatch.setattr(repro.processes, "adopt_orphans", lambda: None)
     monkeypatch.setattr(repro.processes, "outlast_children", lambda _: None)
     first = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -52,7 +52,7 @@ def steps(patch):
 
 @pytest.mark.parametrize("moves", [0, 2])
 def test_verdict_is_recorded_before_the_champion_moves(steps, patch, moves):
-    """A challenger meets anew the champion that another retraining has promoted meanwhile."""
+    """A challenger is compared again if another retraining has promoted a champion meanwhile."""
 
     def enact(registry, found, challenger, *, promotion, by):
         assert registry.lock is retrain.hold_shared_lock
@@ -84,17 +84,17 @@ def test_verdict_is_recorded_before_the_champion_moves(steps, patch, moves):
         (RuntimeError(), False),
     ],
 )
-def test_only_what_was_away_is_tried_again(error, again):
-    """All else would fail again, after six minutes of waiting."""
+def test_only_unavailable_servers_are_retried(error, again):
+    """Other errors would repeat after six minutes of waiting."""
     state = asyncio.run(exception_to_failed_state(error))
 
     assert again == asyncio.run(train.may_pass(None, None, state))
     for task in (train.reproduce, train.collect, retrain.decide, compare.run):
         assert (task.retry_condition_fn, task.retries) == (train.may_pass, 3)
-    assert sum(train.RETRY_SECONDS) > 300  # so long a server may be away
+    assert sum(train.RETRY_SECONDS) > 300  # how long a server can be unavailable
 
 
-def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub_flow):
+def test_retraining_locks_the_clone_until_the_decision(stub_flow):
     flow, gate = stub_flow, GateConfig()
     flow.look = lambda: None
 
@@ -122,7 +122,7 @@ def test_retraining_looks_for_new_text_and_decides_while_it_holds_the_clone(stub
     assert [what for what, _ in flow.done] == steps
 
 
-def test_without_a_server_the_lock_of_this_folder_is_all_that_is_held(project, monkeypatch):
+def test_without_a_server_only_this_folder_is_locked(project, monkeypatch):
     monkeypatch.setattr(retrain, "PREFECT_API_URL", SimpleNamespace(value=lambda: None))
     monkeypatch.setattr(retrain, "get_client", lambda **_: pytest.fail("no server is asked"))
 
@@ -130,7 +130,7 @@ def test_without_a_server_the_lock_of_this_folder_is_all_that_is_held(project, m
         assert paths.REGISTRY_LOCK.exists()
 
 
-def test_with_a_server_one_promotion_happens_at_a_time_on_all_machines(project, patch):
+def test_a_server_serialises_promotions_of_all_machines(project, patch):
     limits, concurrency = [], MagicMock()
     patch(
         retrain,

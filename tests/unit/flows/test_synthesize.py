@@ -24,7 +24,7 @@ WRITTEN = WrittenSynthesis(teacher="t", backward=False, lines=500, kept=400, dro
 
 @pytest.fixture
 def flow(stub_flow):
-    """Run the flow with every step noted beside the corpora of that moment."""
+    """Run the flow with every step recorded with the corpora of that moment."""
     values = read_settings(path=PROJECT / "params.yaml")
     Path("params.yaml").write_text(yaml.safe_dump(values))
     Path("teacher").mkdir()
@@ -47,7 +47,7 @@ def flow(stub_flow):
 
 
 def list_steps(flow):
-    """Return steps and corpora, but for those of the clone and the report."""
+    """Return steps and corpora, without those of the clone and the report."""
     return [step for step in flow.done if step[0] in ("download", "translate", "export", "publish")]
 
 
@@ -61,7 +61,7 @@ def read_params():
 
 
 def test_text_is_downloaded_translated_and_learnt(flow):
-    """A second time the pairs of the first are not translated."""
+    """In a second run, pairs of the first run are not translated."""
     assert run(settings=["train.seed=7"]) == WRITTEN
     without, there = ["demo"], ["demo", "distilled"]
     steps = [
@@ -72,7 +72,7 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     ]
     assert list_steps(flow) == steps
     params = read_params()
-    assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of what is read
+    assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of the lines read
     assert params["train"]["seed"] == 7
     assert read_settings()["train"]["model"] == flow.before["train"]["model"]
     flow.done.clear()
@@ -82,7 +82,7 @@ def test_text_is_downloaded_translated_and_learnt(flow):
 
 
 @pytest.mark.parametrize("fails", ["download", "translate"])
-def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
+def test_a_failure_restores_the_settings(flow, fails):
     for fail in (False, True):  # before and after a first success
         if fail:
             run(settings=["train.seed=7"])
@@ -100,7 +100,7 @@ def test_what_fails_leaves_the_settings_as_they_were(flow, fails):
         {"student": True, "synthesis": {"backward": True}},
     ],
 )
-def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
+def test_errors_are_reported_before_translating(flow, wrong):
     with pytest.raises(ConfigError):
         run(**wrong)
     assert not list_steps(flow)
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_told_before_anything_is_translated(flow, wrong):
 
 
 def test_prefect_passes_paths_as_text():
-    """As somebody types them in its page."""
+    """As somebody types them in Prefect's page."""
     values = {"synthesis": {"teacher": "models/a", "text": ["a.de", "b.de"]}}
     config = synthesize_and_train.validate_parameters(values)["synthesis"]
     assert (config.teacher, config.text) == (Path("models/a"), (Path("a.de"), Path("b.de")))
@@ -116,7 +116,7 @@ def test_prefect_passes_paths_as_text():
     assert values["learning"].journal == Path("j.jsonl")
 
 
-def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
+def test_missing_files_are_reported_before_contacting_a_server(flow, patch):
     languages = Languages(source="de", target="en")
     patch(flow_module, load=lambda *_: SimpleNamespace(languages=languages))
     patch(flow_module, check_server=lambda: pytest.fail("a server"))
@@ -129,7 +129,7 @@ def test_what_is_missing_is_told_before_a_server_is_looked_for(flow, patch):
         assert missing in ran.stderr
 
 
-def test_the_command_says_all_of_it(flow):
+def test_the_command_has_all_options(flow):
     given, checked = [], []
     flow.install(
         flow_module,
@@ -147,7 +147,7 @@ def test_the_command_says_all_of_it(flow):
     assert "| kept | 400 |" in ran.stdout
 
 
-def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monkeypatch, tmp_path):
+def test_an_export_of_this_clone_is_copied_first(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(flow_module, "TEACHERS", tmp_path / "teachers")
     monkeypatch.setattr(flow_module, "digest_bundle", lambda _: "d" * 64)
@@ -156,7 +156,7 @@ def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monke
         flow_module, "read_texts", lambda _: [SimpleNamespace(corpora=dict.fromkeys(learnt))]
     )
     config = SynthesisConfig()
-    assert keep_teacher(config) == config  # there is none; the teacher is looked for, and missed
+    assert keep_teacher(config) == config  # no export is there; the teacher is missing
     paths.EXPORT.mkdir(parents=True)
     (paths.EXPORT / "manifest.json").write_text("{}")
     kept = keep_teacher(SynthesisConfig(teacher=paths.EXPORT.resolve()))
@@ -165,6 +165,6 @@ def test_an_export_of_this_clone_is_copied_for_its_student_takes_its_place(monke
     assert keep_teacher(config) == kept
     assert keep_teacher(kept) == kept
     learnt.append("distilled")
-    with pytest.raises(ConfigError, match=f"itself learnt.*{kept.teacher}"):
+    with pytest.raises(ConfigError, match=f"itself trained.*{kept.teacher}"):
         keep_teacher(config)
     assert keep_teacher(SynthesisConfig(backward=True)).teacher == kept.teacher

@@ -1,4 +1,4 @@
-"""The stages of a run: in this clone or in several, in order, and what happens if one fails."""
+"""The stages of a run: in one or several clones, in order, and after a failure."""
 
 import itertools
 import logging
@@ -24,7 +24,7 @@ POOLS = dict.fromkeys(STAGES[:3], "cpu") | {"train": "gpu", "evaluate": "gpu", "
 
 @pytest.fixture
 def steps(patch):
-    """Return the steps of a flow in order; each call that it makes is replaced by a note."""
+    """Return the steps of a flow in order; each of its calls is recorded instead of run."""
     steps = []
 
     def note(*words, returns=None):
@@ -112,7 +112,7 @@ def test_text_is_checked_once_wherever_training_runs(steps, patch, pools):
 
 
 @given(st.lists(st.sampled_from(["cpu", "gpu", "big"]), min_size=1, max_size=8))
-def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
+def test_a_part_starts_where_the_pool_changes(pools):
     stages = [f"stage {number}" for number in range(len(pools))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dvc_program, "map_pools", lambda: dict(zip(stages, pools, strict=True)))
@@ -125,7 +125,7 @@ def test_parts_begin_with_the_first_stage_and_change_the_pool(pools):
 
 
 class Prefect:
-    """Prefect's client, as far as it is used: a run that passes through states."""
+    """The part of Prefect's client in use: a run that passes through states."""
 
     def __init__(self, *states, text="```yaml\nstages: {}\n```"):
         self.states, self.text = list(states), text
@@ -153,7 +153,7 @@ class Prefect:
 
 @pytest.fixture
 def delegated(patch):
-    """Have a part done by a pool whose run passes through states."""
+    """Run a part in a pool whose run passes through states."""
 
     def start(prefect):
         run_deployment = Mock(side_effect=lambda *_, **__: prefect.run())
@@ -169,9 +169,7 @@ def delegated(patch):
     return start
 
 
-def test_part_gets_commit_and_parameters_and_returns_its_lock_file(
-    steps, delegated, project, monkeypatch
-):
+def test_a_part_exchanges_commit_parameters_and_lock_file(steps, delegated, project, monkeypatch):
     artifact = {}
     monkeypatch.setattr(
         train, "create_markdown_artifact", lambda text, **how: artifact.update(how, text=text)
@@ -231,8 +229,8 @@ def test_stage_is_reproduced_unless_it_is_done(patch, shared):
 
 
 @pytest.mark.parametrize("done", range(len(STAGES) + 1))
-def test_stages_run_in_order_and_text_is_checked_before_training(patch, done):
-    """Unless nothing trains."""
+def test_stages_run_in_order_after_text_is_checked(patch, done):
+    """Text is not checked if no stage trains."""
     calls, number_of_train = [], STAGES.index("train")
     task = SimpleNamespace(
         with_options=lambda *, task_run_name: (
@@ -249,7 +247,7 @@ def test_stages_run_in_order_and_text_is_checked_before_training(patch, done):
 
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
 @pytest.mark.parametrize("done", [0, 1, 2])
-def test_server_of_its_own_starts_only_if_there_is_work(patch, server, done):
+def test_an_own_server_starts_only_for_work(patch, server, done):
     calls = []
     patch(
         train,

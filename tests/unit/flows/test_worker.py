@@ -1,4 +1,4 @@
-"""What a worker is told, what it leaves, and which runs are taken for dead."""
+"""What a worker gets, what it leaves behind, and which runs count as dead."""
 
 import base64
 import signal
@@ -18,10 +18,10 @@ from tests.support.web_server import serving, status
 
 @pytest.fixture(autouse=True)
 def _elsewhere(project):
-    """Where no servers are known, whatever runs in this checkout."""
+    """Hide all servers, even those that run in this checkout."""
 
 
-def test_a_flow_needs_no_server_but_a_worker_does():
+def test_only_a_worker_needs_a_server():
     with temporary_settings({PREFECT_API_URL: None}):
         assert check_server() is None
         with pytest.raises(NmtError, match="no Prefect server is configured"):
@@ -65,7 +65,7 @@ def test_server_must_be_ready_and_take_our_password(ready, login, message):
             assert url in str(refused.value)
 
 
-def test_caller_may_choose_everything_but_the_server(monkeypatch, tmp_path):
+def test_caller_can_choose_everything_but_the_server(monkeypatch, tmp_path):
     monkeypatch.setenv("PREFECT_WORKER_QUERY_SECONDS", "7")
     monkeypatch.setenv("PREFECT_API_URL", "http://elsewhere/api")
     monkeypatch.delenv("PREFECT_CLIENT_MAX_RETRIES", raising=False)
@@ -95,7 +95,7 @@ def test_pool_must_run_processes(monkeypatch, kind, refused):
         (["--limit", "2"], ["--limit=2"]),
     ],
 )
-def test_worker_ends_with_the_code_of_prefects(monkeypatch, words, options):
+def test_worker_ends_with_prefects_exit_code(monkeypatch, words, options):
     url, calls, leashed = "http://127.0.0.1:1/api", [], []
 
     def run_to_the_end(command, environment, *, say, last_word):

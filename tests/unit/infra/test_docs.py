@@ -1,4 +1,4 @@
-"""The documentation links to what is there, also as a site."""
+"""Links in the documentation lead to existing pages, also on the site."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ DOCUMENTS = LISTED.stdout.splitlines()
 
 
 def list_anchors(text):
-    """The anchors of the headings of a Markdown file, as GitHub makes them."""
+    """Return the anchors of the headings of a Markdown file, as GitHub makes them."""
     headings = re.findall(
         r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE
     )
@@ -42,7 +42,7 @@ def test_links_lead_to_files_and_headings(document):
         ("[a](https://y.org/z) and [b](#here)", "[a](https://y.org/z) and [b](#here)"),
     ],
 )
-def test_links_out_of_the_site_lead_to_the_repository(monkeypatch, link, rewritten):
+def test_external_links_lead_to_the_repository(monkeypatch, link, rewritten):
     monkeypatch.chdir(PROJECT)
     path = (PROJECT / "docs/your-text.md").relative_to(PROJECT)
     assert rewrite_links(path, link, "https://x.org/nmt") == rewritten

@@ -117,7 +117,7 @@ sys.exit(sys.argv[-1] == "nowhere")
 
 @pytest.mark.parametrize("remote", ["s3://nmt/dvc", "nowhere"])
 def test_dvc_remote_is_set(repository, tmp_path, remote):
-    """And does not begin where dvc refuses, or it would make everything anew."""
+    """The container stops if dvc refuses, because it would make everything again otherwise."""
     place = tmp_path / "project"
     (place / "dvc").mkdir(parents=True)
     (place / "dvc" / "__init__.py").touch()
@@ -147,7 +147,7 @@ time.sleep(60)
 @pytest.mark.skipif(sys.platform != "linux", reason="containers are Linux")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stopped_container_waits_for_stages(repository, tmp_path, number):
-    """Even if it was started with SIGINT ignored, which makes a Prefect worker deaf to SIGTERM."""
+    """Even if it was started with SIGINT ignored, so that a Prefect worker ignores SIGTERM."""
     place = tmp_path / "project"
     command = (sys.executable, "-c", WORKER, STAGE)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

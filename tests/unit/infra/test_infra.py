@@ -26,7 +26,7 @@ LASTING = [name for name, service in SERVICES.items() if service["restart"] != "
 # compose.yaml
 
 
-def test_services_refer_to_what_there_is():
+def test_services_refer_to_existing_names():
     names = {name for service in SERVICES.values() for name in service.get("depends_on", ())}
     volumes = [volume for service in SERVICES.values() for volume in service.get("volumes", ())]
     networks = {name for service in SERVICES.values() for name in service.get("networks", ())}
@@ -46,8 +46,8 @@ def test_compose_refuses_to_start_without_a_secret():
     }
 
 
-def test_compose_holds_no_secret():
-    """Whatever is named like a secret comes from the environment, and .env from nobody."""
+def test_compose_contains_no_secret():
+    """Variables named like a secret come from the environment, and no service reads .env."""
     named = re.findall(
         r"^\s*(\w*(?:PASSWORD|SECRET|AUTH)\w*): (.*)$", text("compose.yaml"), re.MULTILINE
     )
@@ -75,7 +75,7 @@ def test_services_are_pinned_and_restricted(name):
     assert service["read_only"]
     assert "max-size" in service["logging"]["options"]
     assert "privileged" not in service
-    assert "build" in service or service["user"] != "root"  # of ours, the Dockerfile says
+    assert "build" in service or service["user"] != "root"  # the Dockerfile names our images
 
 
 @pytest.mark.parametrize("name", LASTING)
@@ -123,7 +123,7 @@ def test_images_install_pinned_packages(name):
 
 
 @pytest.mark.parametrize("part", ["train", "servers", "serve"])
-def test_parts_are_pinned_as_the_whole(part):
+def test_parts_have_the_pins_of_the_whole(part):
     pins, whole = (
         {*re.findall(r"^[a-z0-9.-]+==[^ ]+", path.read_text(), re.MULTILINE)}
         for name in (part, "dev")
@@ -207,7 +207,7 @@ def test_workers_accept_no_connections():
         assert chosen <= deployment["spec"]["template"]["metadata"]["labels"].items()
 
 
-def test_no_manifest_holds_a_secret():
+def test_no_manifest_contains_a_secret():
     assert "Secret" not in {resource["kind"] for resource in RESOURCES}
 
 
@@ -220,7 +220,7 @@ POOLS = {
 
 @pytest.mark.parametrize("kind", POOLS)
 def test_prefect_accepts_pools(kind):
-    """The second half is what the server does, and only after it has stored the first."""
+    """The server validates in the second half, only after it has stored the first half."""
     pool = WorkPoolCreate(name=kind, type=kind, base_job_template=POOLS[kind])
     variables = pool.base_job_template["variables"]
     jsonschema.Draft202012Validator.check_schema(variables)

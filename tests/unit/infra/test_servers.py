@@ -1,4 +1,4 @@
-"""Servers of this machine, with toys in the place of Prefect and MLflow."""
+"""Servers of this machine, with stand-ins for Prefect and MLflow."""
 
 import os
 import shlex
@@ -58,7 +58,7 @@ SILENT = "import time; time.sleep(60)"
 
 @pytest.fixture(autouse=True)
 def _umask():
-    """The program is private to its user, and the tests after it are not."""
+    """The program restricts its own process; later tests must not inherit that."""
     before = os.umask(0o022)
     yield
     os.umask(before)
@@ -66,7 +66,7 @@ def _umask():
 
 @pytest.fixture
 def make_toy(tmp_path):
-    """Return a function that makes a server whose child holds the port, too."""
+    """Return a function that makes a server whose child process uses the port, too."""
     toys = []
 
     def make(script=ANSWER, status=200, **given):
@@ -103,7 +103,7 @@ def has_ended(process):
 
 
 @pytest.mark.parametrize(("way", "script"), [("stop", ANSWER), ("stop", DEAF), ("kill", ANSWER)])
-def test_nothing_is_left_of_a_server(make_toy, monkeypatch, way, script):
+def test_a_stopped_server_leaves_nothing(make_toy, monkeypatch, way, script):
     monkeypatch.setattr(server, "GRACE_SECONDS", 2.0)
     toy = make_toy(script)
     launch_and_wait(toy)
@@ -122,7 +122,7 @@ def test_nothing_is_left_of_a_server(make_toy, monkeypatch, way, script):
     ("status", "well"), [(200, True), (302, False), (404, False), (503, False)]
 )
 def test_only_success_is_an_answer(make_toy, monkeypatch, status, well):
-    """Not through a proxy, which does not know this machine's loopback address."""
+    """Without a proxy, which does not know this machine's loopback address."""
     for name in ("http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, f"http://127.0.0.1:{find_free_port('127.0.0.1')}")
     toy = make_toy(status=status)
@@ -133,7 +133,7 @@ def test_only_success_is_an_answer(make_toy, monkeypatch, status, well):
 
 
 def test_killed_server_is_started_again(make_toy, monkeypatch):
-    """After a pause, and as often as its port is taken; children of its main process go first."""
+    """After a pause, as long as its port is taken; children of its main process end first."""
     toy, said, sleeps = make_toy(), [], []
     launch_and_wait(toy)
     left = find_child(toy)
@@ -157,7 +157,7 @@ def test_killed_server_is_started_again(make_toy, monkeypatch):
     with pytest.raises(SystemExit):
         watch([toy], said.append)
 
-    assert said[0] == f"toy has ended, see {toy.log}; it is started again"
+    assert said[0] == f"toy has ended, see {toy.log}; restarting it"
     assert said[1] == "the port is taken"
     assert toy.running
     assert PAUSE_SECONDS in sleeps
@@ -192,8 +192,8 @@ def test_both_answer_after_start_and_neither_after_stop(make_toy):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "192.0.2.1"])
-def test_port_that_cannot_be_had_is_named(make_toy, host):
-    """It is taken, or the address is one of another machine."""
+def test_port_that_is_not_available_is_named(make_toy, host):
+    """The port is taken, or the address belongs to another machine."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(StartError, match=f"toy cannot listen on {host}:{port}: "):
@@ -208,7 +208,7 @@ def servers(tmp_path):
     return build_servers(tmp_path, host="127.0.0.1", prefect_port=4200, mlflow_port=0)
 
 
-def test_clients_get_addresses_and_the_password_that_no_command_shows(servers, tmp_path):
+def test_clients_get_addresses_and_a_hidden_password(servers, tmp_path):
     password = load_password(tmp_path / "secrets.json")
 
     assert servers.environment == {
@@ -245,7 +245,7 @@ def test_other_pages_and_names_are_refused(tmp_path, host, pages):
     assert "*" not in names
 
 
-def test_records_lie_in_the_folder_unless_chosen(servers, tmp_path, monkeypatch):
+def test_records_are_in_the_folder_unless_chosen(servers, tmp_path, monkeypatch):
     assert servers.mlflow.variables["MLFLOW_BACKEND_STORE_URI"].startswith(f"sqlite:///{tmp_path}/")
     assert servers.mlflow.variables["MLFLOW_ARTIFACTS_DESTINATION"].startswith(f"{tmp_path}/mlflow")
     database = "PREFECT_API_DATABASE_CONNECTION_URL"
@@ -256,7 +256,7 @@ def test_records_lie_in_the_folder_unless_chosen(servers, tmp_path, monkeypatch)
     assert own.prefect.variables[database] == "postgresql+asyncpg://db/prefect"
 
 
-def test_password_is_made_once(tmp_path):
+def test_password_is_created_once(tmp_path):
     path = tmp_path / "secrets.json"
     first = load_password(path)
 
@@ -265,7 +265,7 @@ def test_password_is_made_once(tmp_path):
 
 
 @pytest.mark.slow
-def test_mlflow_requires_a_password_and_opens_its_store_only(servers, tmp_path):
+def test_mlflow_requires_a_password_and_has_one_store(servers, tmp_path):
     launch_and_wait(servers.mlflow)
     base = f"{servers.mlflow.address}/api/2.0/mlflow"
     admin = (USER, load_password(tmp_path / "secrets.json"))
@@ -297,7 +297,7 @@ def test_address_that_clients_cannot_call_is_refused(tmp_path, host):
 
 
 def test_options_reach_the_servers(tmp_path, monkeypatch):
-    """All is private to its user, and stopped at the end."""
+    """Everything is private to its user, and stopped at the end."""
     seen = {}
 
     def build(folder, **given):
@@ -336,7 +336,7 @@ def test_people_see_addresses_and_no_password(servers, tmp_path, monkeypatch, an
     assert load_password(tmp_path / "secrets.json") not in text
 
 
-def test_commands_find_servers_while_they_run(tmp_path, monkeypatch):
+def test_commands_find_running_servers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (environment := Path("servers/environment")).parent.mkdir()
     environment.touch()
@@ -349,7 +349,7 @@ def test_commands_find_servers_while_they_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("dangling", [False, True])
-def test_own_dotenv_is_left_alone(tmp_path, monkeypatch, dangling):
+def test_own_dotenv_is_kept(tmp_path, monkeypatch, dangling):
     monkeypatch.chdir(tmp_path)
     if dangling:
         Path(".env").symlink_to("not/yet/mounted")
@@ -362,7 +362,7 @@ def test_own_dotenv_is_left_alone(tmp_path, monkeypatch, dangling):
     assert dangling or Path(".env").read_text() == "MINE=1\n"
 
 
-def test_first_signal_ends_the_program_and_others_do_not():
+def test_only_the_first_signal_ends_the_program():
     before = {number: signal.getsignal(number) for number in processes.STOP_SIGNALS}
     try:
         stop_on_signals()

@@ -1,4 +1,4 @@
-"""The server that translates, as it is shipped: its image, Compose services and manifests."""
+"""The published translation server: its image, Compose services and manifests."""
 
 import re
 import tomllib
@@ -31,7 +31,7 @@ def pins(text):
     return set(re.findall(r"^([a-z0-9.-]+)==([^ ]+)", text, re.MULTILINE))
 
 
-def test_the_image_holds_what_serves_and_nothing_that_trains():
+def test_the_image_contains_no_training_code():
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     parts = ("serve", "translate", "glossary", "memory")
@@ -44,7 +44,7 @@ def test_the_image_holds_what_serves_and_nothing_that_trains():
     assert "--requirements requirements/serve.txt" in DOCKERFILE
 
 
-def test_nothing_needs_to_be_written_where_the_image_runs():
+def test_the_image_runs_on_a_read_only_disk():
     assert "--compile-bytecode" in DOCKERFILE
     assert "compileall -q /opt/nmt/nmt_core" in DOCKERFILE
     assert SERVER["read_only"]
@@ -69,7 +69,7 @@ IMAGE_COMMAND = re.findall(r'"([^"]*)"', re.findall(r"^CMD (.*)$", DOCKERFILE, r
     ],
     ids=["image", "compose", "kubernetes", "compose champion", "kubernetes champion"],
 )
-def test_programs_take_what_they_are_given(program, words):
+def test_programs_accept_their_arguments(program, words):
     group = typer.main.get_command(program)
     _, command, options = group.resolve_command(group.make_context("nmt", [*words]), [*words])
     context = command.make_context(words[0], options)
@@ -80,7 +80,7 @@ def test_programs_take_what_they_are_given(program, words):
     assert "/models/champion" in str(context.params)
 
 
-def test_the_server_is_given_no_secret_and_reaches_no_other_service():
+def test_the_server_gets_no_secret_and_no_network():
     for pod in (POD, CHAMPION):
         assert not pod["spec"]["automountServiceAccountToken"]
     assert "environment" not in SERVER
@@ -95,7 +95,7 @@ def test_the_server_is_given_no_secret_and_reaches_no_other_service():
     assert not [name for name in str(FOLLOWER["environment"]) if "PASSWORD" in name]
 
 
-def test_what_was_begun_is_finished_before_the_end():
+def test_started_requests_are_finished_before_the_end():
     (seconds,) = re.findall(r"(\d+)s", SERVER["stop_grace_period"])
     waited = int(CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1])
 

@@ -58,7 +58,7 @@ def test_numbers_are_read_in_the_formats_of_languages(text, language, value):
         ("1,234.50", ("de-CH", "de"), "1.234,50"),
     ],
 )
-def test_numbers_are_written_with_the_marks_of_the_target(text, languages, written):
+def test_numbers_get_the_targets_marks(text, languages, written):
     assert write_number(text, *languages) == written
 
 
@@ -72,7 +72,7 @@ def test_numbers_are_written_with_the_marks_of_the_target(text, languages, writt
         ("20", "°C", "en", ""),
     ],
 )
-def test_amounts_are_written_with_signs_where_the_target_has_them(number, unit, target, written):
+def test_amounts_get_signs_where_the_target_uses_them(number, unit, target, written):
     assert write_amount(number, unit, "de", target) == written
 
 
@@ -85,7 +85,7 @@ def test_unknown_region_writes_as_its_language(code, like):
     assert load_units(code) == load_units(like)
 
 
-def test_digits_led_by_zeros_are_names_and_those_of_all_scripts_ascii():
+def test_leading_zeros_make_names_in_ascii_digits():
     assert [read_number(text, "en") for text in ("007", "0049")] == ["007", "0049"]
     assert [to_ascii(text) for text in ("−5", "٣٫٥", "५")] == ["-5", "3.5", "5"]
 

@@ -1,4 +1,4 @@
-"""Quotation marks are read as known ones and put around a line again."""
+"""Quotation marks are read as known marks and put around a line again."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ LOW, STRAIGHT = frozenset("„“"), frozenset('"')
         ("das Programm", LOW, "das Programm"),
     ],
 )
-def test_marks_that_are_not_known_are_read_as_some_that_are(line, known, read):
+def test_unknown_marks_are_read_as_known_marks(line, known, read):
     assert replace_quotes(line, known) == read
 
 
@@ -49,7 +49,7 @@ def test_known_marks_are_those_of_the_vocabulary():
         ("", ""),
     ],
 )
-def test_marks_around_all_of_a_line_are_left_out(line, bare):
+def test_marks_around_a_whole_line_are_removed(line, bare):
     assert unquote(line) == bare
 
 

@@ -1,4 +1,4 @@
-"""Terms of a glossary, and the words that they are found by."""
+"""Terms of a glossary, and the words by which they are found."""
 
 import pytest
 from hypothesis import given
@@ -26,13 +26,13 @@ from nmt_core.literals.glossary import (
         ([], "New York", []),
     ],
 )
-def test_kept_terms_are_whole_words_and_the_longer_first(terms, line, texts):
+def test_kept_terms_are_whole_words_longest_first(terms, line, texts):
     finders = Glossary(dict.fromkeys(terms, ()), ("de", "en")).finders
     assert [one.text for one in find_literals(line, "de", finders)] == texts
 
 
 @given(st.text("aB ,.東京ü_5\u0301", max_size=15))
-def test_words_hold_all_that_is_no_space_and_lie_in_order(line):
+def test_words_cover_all_text_but_spaces_in_order(line):
     words = stem_words(line, "en")
     assert [word.text for word in words] == split_words(line)
     assert "".join(word.text for word in words) == "".join(line.split())
@@ -52,7 +52,7 @@ def test_words_hold_all_that_is_no_space_and_lie_in_order(line):
         ("aba" * 66 + "ogs", "en", "aba" * 66 + "ogs"),
     ],
 )
-def test_a_stem_is_of_a_language_and_a_word(word, language, stem):
+def test_a_stem_depends_on_language_and_word(word, language, stem):
     assert find_stem(word, language) == stem
 
 
@@ -67,6 +67,6 @@ def test_a_stem_is_of_a_language_and_a_word(word, language, stem):
         ("X", ["X"], ["x"]),
     ],
 )
-def test_a_word_may_have_more_capitals_than_its_term_but_no_fewer(wanted, words, others):
+def test_a_word_may_add_capitals_to_its_term(wanted, words, others):
     assert all(matches_case(word, wanted) for word in words)
     assert not any(matches_case(word, wanted) for word in others)

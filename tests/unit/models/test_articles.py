@@ -1,7 +1,7 @@
 """The models of van der Goten 2018, in NumPy and plain loops, from the listings of his articles.
 
-Nothing here is taken from ours but the weights, each of which must be used, and the dropout masks,
-each of which must have the shape that the listing names (``noise_shape``).
+Our weights and dropout masks are all that is taken from our code. Each weight must be used, and
+each mask must have the shape that the listing names (``noise_shape``).
 """
 
 import numpy as np
@@ -28,11 +28,11 @@ def sigmoid(x):
 
 
 class Listing:
-    """What both articles share: words, positions, the output, the loss.
+    """The common part of both articles: words, positions, the output, the loss.
 
     Args:
-        model: whose weights are taken.
-        masks: what was dropped, in the order of drawing; none where nothing is trained.
+      model: whose weights are taken.
+      masks: the dropout masks, in the order of drawing; empty outside training.
     """
 
     def __init__(self, model, masks):
@@ -62,7 +62,7 @@ class Listing:
         return found
 
     def drop(self, sentences, wanted):
-        """Multiply by the next mask, whose shape is [B, 1, E] or [1, E] as wanted."""
+        """Multiply by the next mask, whose shape must be [B, 1, E] or [1, E] as wanted."""
         mask = next(self.masks, None)
         if mask is None:
             return sentences
@@ -76,7 +76,7 @@ class Listing:
         return product + self.get(f"{name}.bias") if bias else product
 
     def measure(self, pairs):
-        """Return the loss: of each sentence the mean over its words, and of these the mean."""
+        """Return the loss: the mean over sentences of the mean over their words."""
         sources = [[START, *source, END] for source, _ in pairs]
         targets = [[START, *target, END] for _, target in pairs]
         outputs = self.decode(self.embed("target", targets), self.encode(sources))
@@ -137,7 +137,7 @@ class TransformerListing(Listing):
         return found
 
     def transform(self, name, x):
-        """The dense sub-layer, whose masks are of shape [1, num_dense_dims] and [1, E]."""
+        """The dense sub-layer, whose masks have shape [1, num_dense_dims] and [1, E]."""
         y = [self.activate(self.dense(f"{name}.feed_forward.inner", s, bias=True)) for s in x]
         y = self.drop(y, "batch")
         y = [self.activate(self.dense(f"{name}.feed_forward.outer", s, bias=True)) for s in y]
@@ -148,7 +148,7 @@ class TransformerListing(Listing):
         return np.where(x > 0, x, 0.2 * x)
 
     def attend(self, name, query, memory, *, mask_future=False):
-        """No Dense has a bias (``use_bias=False``)."""
+        """No Dense layer has a bias (``use_bias=False``)."""
         parts = {}
         for part, x in (("query", query), ("key", memory), ("value", memory)):
             weight = self.get(f"{name}.{part}.weight")
@@ -189,7 +189,7 @@ class ConvolutionListing(Listing):
         return x
 
     def convolve(self, name, x):
-        """k - 1 zeros at the left, a convolution of 2 E filters, the gated linear unit."""
+        """k - 1 zeros at the left, a convolution with 2 E filters, the gated linear unit."""
         width = x.shape[1]
         taps = self.get(f"{name}.convolution.taps.weight").reshape(2 * width, self.kernel, width)
         padded = np.concatenate([np.zeros((self.kernel - 1, width)), x])
@@ -210,7 +210,7 @@ class ConvolutionListing(Listing):
         return [(s - real.mean(axis=0)) / deviation * scale + shift for s in x]
 
     def seen(self, name, x):
-        """In the decoder, END is read by nobody: what it would predict is cut off."""
+        """The decoder does not read END, because its prediction would be discarded."""
         return [s[:-1] for s in x] if name.startswith("decoder") else x
 
 
@@ -223,7 +223,7 @@ LISTINGS = {
 
 
 def compare(name, monkeypatch, **changes):
-    """Return the loss of ours in training, where half of all is dropped, and the article's."""
+    """Return our loss in training with a dropout of one half, and the article's."""
     config = tiny_config(name).model_copy(update={"dropout": 0.5, **changes})
     torch.manual_seed(3)
     model = build_model(config, source_size=SOURCE_SIZE, target_size=TARGET_SIZE).double().train()
@@ -244,7 +244,7 @@ def compare(name, monkeypatch, **changes):
 
 
 @pytest.mark.parametrize("name", LISTINGS)
-def test_the_articles_models_are_the_articles(name, monkeypatch):
+def test_models_compute_the_articles_losses(name, monkeypatch):
     ours, theirs = compare(name, monkeypatch)
 
     assert_close(ours, theirs)
@@ -287,6 +287,6 @@ CHANGES = {
     [(name, change) for name, changes in CHANGES.items() for change in changes],
     ids=str,
 )
-def test_each_setting_of_the_articles_counts(name, change, monkeypatch):
+def test_each_setting_of_the_articles_has_an_effect(name, change, monkeypatch):
     with pytest.raises((AssertionError, KeyError)):
         assert_close(*compare(name, monkeypatch, **change))

@@ -1,4 +1,4 @@
-"""Attention against a plain re-implementation and torch's own."""
+"""Attention is compared with a plain implementation and with torch's own."""
 
 import math
 
@@ -19,8 +19,8 @@ rows = st.lists(
 
 
 @given(rows)
-def test_masked_softmax_is_the_softmax_of_what_is_open(row):
-    """Blocked positions weigh exactly 0, also where their scores are the largest."""
+def test_masked_softmax_covers_open_positions_only(row):
+    """Blocked positions have weight exactly 0, even if their scores are the largest."""
     scores = torch.tensor([[score for score, _ in row]], dtype=torch.float64)
     blocked = torch.tensor([[block for _, block in row]])
     [found] = masked_softmax(scores, blocked).tolist()
@@ -34,7 +34,7 @@ def test_masked_softmax_is_the_softmax_of_what_is_open(row):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("large", [0.0, 1e4, -1e4])
 def test_a_row_without_an_open_position_is_zeros(dtype, large):
-    """No NaN arises, neither forwards nor backwards, whatever the scores."""
+    """No NaN occurs, neither forwards nor backwards, for any scores."""
     scores = torch.full((2, 4), large, dtype=dtype, requires_grad=True)
     blocked = torch.tensor([[True] * 4, [True, False, True, False]])
     weights = masked_softmax(scores, blocked)
@@ -47,7 +47,7 @@ def test_a_row_without_an_open_position_is_zeros(dtype, large):
 
 @pytest.fixture
 def twins():
-    """Our attention and torch's, with the same weights."""
+    """Return our attention and torch's, with the same weights."""
     theirs = torch.nn.MultiheadAttention(12, 3, bias=True, batch_first=True).double()
     ours = MultiHeadAttention(12, 3, 4, bias=True).double()
     with torch.no_grad():
@@ -70,8 +70,8 @@ def test_attention_is_torchs(twins):
 
 
 @pytest.mark.parametrize("where", ["everywhere", "before padding", "back"])
-def test_the_fused_kernel_makes_the_same(twins, monkeypatch, where):
-    """Which GPUs use: forwards and backwards, with a mask and by its own causal flag."""
+def test_the_fused_kernel_gives_the_same_result(twins, monkeypatch, where):
+    """GPUs use it: forwards and backwards, with a mask and with its own causal flag."""
     ours, _ = twins
     padding = torch.tensor([[False] * 5, [False, False, False, True, True]])
     how = {"back": {"causal": True}, "before padding": {"blocked": padding[:, None, None]}}
@@ -97,8 +97,8 @@ def test_causal_attention_is_torchs(twins):
 
 
 @pytest.mark.parametrize("learning", [True, False])
-def test_a_step_looks_as_whole_sequences_do(twins, learning):
-    """By the fused kernel, with and without projections stacked into one."""
+def test_a_step_equals_attention_over_whole_sequences(twins, learning):
+    """With the fused kernel, with separate and with stacked projections."""
     ours, _ = twins
     ours.eval()
     queries, memory = seeded((2, 4, 12)), seeded((2, 6, 12), 1)

@@ -1,4 +1,4 @@
-"""The convolutional model against plain loops, torch's own convolution and closed forms."""
+"""The convolutional model is compared with plain loops, torch's convolution and closed forms."""
 
 import math
 
@@ -31,7 +31,7 @@ def config(block="published", **others):
 
 
 def lively(module):
-    """In float64 and evaluation mode, with weights that are all different."""
+    """Return the model in float64 and evaluation mode, with weights that all differ."""
     with torch.no_grad():
         for weight in module.parameters():
             weight.copy_(torch.randn_like(weight))
@@ -39,7 +39,7 @@ def lively(module):
 
 
 def filters(convolution):
-    """The weights that a convolution applies, as torch's Conv1d would hold them."""
+    """Return the weights of a convolution in the layout of torch's Conv1d."""
     taps = convolution.taps
     weight = taps.weight
     if isinstance(taps, WeightNormLinear):
@@ -48,7 +48,7 @@ def filters(convolution):
 
 
 def gated_by_hand(x, weight, bias, *, before):
-    """Write every position of every sentence, one number at a time."""
+    """Compute every position of every sentence, one number at a time."""
     rows, length, _ = x.shape
     outputs, _, kernel = weight.shape
     out = np.zeros((rows, length, outputs // 2))
@@ -69,8 +69,8 @@ def gated_by_hand(x, weight, bias, *, before):
     ("padding", "kernel", "before"),
     [("symmetric", 1, 0), ("symmetric", 3, 1), ("symmetric", 5, 2), ("left", 2, 1), ("left", 3, 2)],
 )
-def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
-    """Words around it, or before it alone; padding reads as zeros though it is not."""
+def test_an_encoder_layer_equals_the_loop(block, padding, kernel, before):
+    """Words around a position, or before it alone; padding counts as zeros although it is not."""
     layer = lively(ConvolutionEncoderLayer(config(block, kernel=kernel, encoder_padding=padding)))
     x = torch.randn(2, 6, 3).double()
     blocked = torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
@@ -89,8 +89,8 @@ def test_an_encoder_layer_is_the_loop(block, padding, kernel, before):
 @pytest.mark.parametrize("block", BLOCKS)
 @settings(max_examples=25)
 @given(cuts=st.lists(st.integers(1, 4), min_size=1, max_size=5), kernel=st.integers(1, 4))
-def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
-    """However the target is cut, each piece sees the last positions of all before it."""
+def test_a_decoder_layer_sees_earlier_positions_alone(block, cuts, kernel):
+    """However the target is split, each piece sees the last positions of all pieces before it."""
     layer = lively(ConvolutionDecoderLayer(config(block, kernel=kernel, encoder_padding="left")))
     silent = torch.zeros(2, 4, 3).double()
     memory = ConvS2SMemory(silent, silent, torch.zeros(2, 1, 4).bool())
@@ -115,11 +115,11 @@ def test_a_decoder_layer_sees_what_was_before(block, cuts, kernel):
     assert past.shape == (2, kernel - 1, 3)
 
 
-def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
-    """The same function as a plain layer, and the same gradients as torch's parametrization."""
+def test_weight_normalisation_equals_torchs():
+    """It starts as a plain layer, and has the gradients of torch's parametrization."""
     ours = WeightNormLinear(4, 3, deviation=0.5).double()
     with torch.no_grad():
-        ours.length.copy_(ours.weight.norm(dim=1))  # as exact as torch's, which begin in float64
+        ours.length.copy_(ours.weight.norm(dim=1))  # as exact as torch's, which starts in float64
     plain = torch.nn.Linear(4, 3).double()
     plain.load_state_dict({"weight": ours.weight, "bias": ours.bias})
     x = torch.randn(5, 4).double()
@@ -135,7 +135,7 @@ def test_weight_normalisation_is_torchs_and_changes_nothing_at_first():
     assert_close(ours.bias.grad, theirs.bias.grad)
 
 
-def test_published_attention_is_the_papers():
+def test_published_attention_equals_the_papers():
     """Sections 3.3 and 3.4, sentence by sentence, position by position."""
     shape = config(hidden_width=5)
     layer = lively(ConvolutionDecoderLayer(shape))
@@ -158,8 +158,8 @@ def test_published_attention_is_the_papers():
             assert_close(found[row, place], (output(c) + y[row, place]) * half)
 
 
-def test_gradients_into_the_published_encoder_are_shared_out():
-    """Keys get 1 / (2 L) of them for L decoder layers; source words directly get all (3.4)."""
+def test_gradients_into_the_published_encoder_are_scaled():
+    """Keys get 1 / (2 L) of them for L decoder layers; source words get all directly (3.4)."""
     model = tiny_model("convs2s").double().eval()
     source = torch.tensor([[4, 5, 2]])
     memory = model.encode(source, source == PAD)
@@ -173,7 +173,7 @@ def test_gradients_into_the_published_encoder_are_shared_out():
 
 @pytest.mark.parametrize("hidden", [None, 96])
 def test_published_layers_keep_the_variance(hidden):
-    """Section 3.5: what leaves a freshly initialised encoder is about as large as the words."""
+    """Section 3.5: outputs of an initialised encoder have about the variance of the words."""
     shape = ConvS2SConfig(width=128, hidden_width=hidden, encoder_layers=6, dropout=0.0)
     model = build_model(shape, source_size=500, target_size=500).eval()
     source = torch.randint(4, 500, (20, 25))
@@ -184,12 +184,12 @@ def test_published_layers_keep_the_variance(hidden):
 
 
 def padded(batch, columns):
-    """The same batch with more padding on both sides."""
+    """Return the same batch with more padding on both sides."""
     return [F.pad(tokens, (0, columns), value=PAD) for tokens in batch]
 
 
-def test_padding_enters_no_statistics():
-    """In training: more of it changes no output, no gradient and no running number."""
+def test_padding_changes_no_statistics():
+    """In training, more padding changes no output, no gradient and no running statistic."""
     shape = tiny_config("convs2s_article").model_copy(update={"dropout": 0.0})
     source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, PAD, PAD]])
     target = torch.tensor([[BOS, 4, 5], [BOS, 6, PAD]])
@@ -207,8 +207,8 @@ def test_padding_enters_no_statistics():
     assert not torch.equal(found[0][2]["encoder.0.sum.mean"], torch.zeros(16).double())
 
 
-def test_batches_are_normalised_as_torch_does():
-    """Without padding: torch's batch normalisation, but for the running variance's denominator."""
+def test_batches_are_normalised_like_torchs():
+    """Without padding it equals torch's, except for the running variance's denominator."""
     ours = NormalizedSum(config("article", width=4)).double()
     theirs = torch.nn.BatchNorm1d(4, eps=1e-3).double()
     x, y = torch.randn(3, 5, 4).double(), torch.randn(3, 5, 4).double()
@@ -240,6 +240,6 @@ def test_a_single_position_is_normalised():
         ({"position_scale": "trained"}, "requires sinusoidal positions"),
     ],
 )
-def test_what_does_not_fit_is_refused(wrong, message):
+def test_invalid_settings_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         config(**wrong)

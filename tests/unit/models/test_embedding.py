@@ -1,4 +1,4 @@
-"""Words and positions, against the papers' formulas."""
+"""Words and positions are compared with the papers' formulas."""
 
 import math
 
@@ -17,8 +17,8 @@ from nmt_core.text.vocabulary import PAD
 
 
 @pytest.mark.parametrize("width", [8, 7, 1])
-def test_sinusoids_are_the_papers(width):
-    """Sine on even and cosine on odd features, wavelengths from 2 pi to 20000 pi."""
+def test_sinusoids_equal_the_papers(width):
+    """Sine on even and cosine on odd features, with wavelengths from 2 pi to 20000 pi."""
     expected = [
         [
             (math.sin if feature % 2 == 0 else math.cos)(
@@ -37,7 +37,7 @@ def positions(width, **settings):
 
 
 @pytest.mark.parametrize("first", [0, 5, 254, 1000])
-def test_sinusoids_begin_anywhere(first):
+def test_sinusoids_start_at_any_position(first):
     found = positions(8)(torch.zeros(1, 3, 8), first)
 
     assert_close(found[0], sinusoids(first + 3, 8)[first:])
@@ -60,7 +60,7 @@ def test_learned_positions_past_the_last_share_its_vector():
     assert_close(found[3:], learned.table.weight[2].expand(2, 4))
 
 
-def test_the_row_of_padding_begins_at_zero():
+def test_the_row_of_padding_starts_at_zero():
     table = build_embedding(1000, 64)
 
     assert table.weight[PAD].tolist() == [0] * 64

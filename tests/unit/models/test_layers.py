@@ -1,4 +1,4 @@
-"""Dense layers multiply as torch's do, however new the weights; dropout drops what it should."""
+"""Dense layers multiply like torch's, also after updates; dropout drops the right elements."""
 
 import math
 
@@ -22,7 +22,7 @@ def product(layer, x):
 @pytest.mark.parametrize("rows", [1, 2, PACKED_ROWS[0], 5, PACKED_ROWS[-1], 40])
 @pytest.mark.parametrize("shape", [(-1, 512), (1, -1, 512), (-1, 1, 512)])
 @torch.inference_mode()
-def test_few_rows_are_multiplied_as_many(layer, rows, shape):
+def test_few_rows_are_multiplied_like_many(layer, rows, shape):
     x = torch.randn(rows, 512).view(shape)
 
     assert_close(layer(x), product(layer, x))
@@ -53,8 +53,8 @@ def widen(layer):
 
 
 @pytest.mark.parametrize("change", [scale, update, load, replace, widen])
-def test_changed_weights_are_multiplied_by(layer, change):
-    """Between two searches, whichever way they change."""
+def test_changed_weights_are_used(layer, change):
+    """They change between two searches, in any way."""
     x = torch.randn(5, 512)
     with torch.inference_mode():
         layer(x)
@@ -66,7 +66,7 @@ def test_changed_weights_are_multiplied_by(layer, change):
 
 
 def test_a_layer_that_has_searched_still_learns(layer):
-    """In evaluation mode, too, where gradients are asked for."""
+    """Gradients are computed in evaluation mode, too, if requested."""
     x = torch.randn(5, 512)
     with torch.inference_mode():
         layer(x)
@@ -76,8 +76,8 @@ def test_a_layer_that_has_searched_still_learns(layer):
 
 
 @pytest.mark.parametrize("fused", [False, True])
-def test_what_an_optimizer_has_written_is_searched_with(fused):
-    """Fused optimizers write to weights without being counted by autograd."""
+def test_a_search_uses_the_optimizers_last_weights(fused):
+    """Fused optimizers write to weights without autograd's version counter."""
     layer = Dense(4, 3)
     x = torch.randn(2, 4)
     optimizer = torch.optim.SGD(layer.parameters(), lr=1.0, fused=fused)
@@ -94,7 +94,7 @@ def test_what_an_optimizer_has_written_is_searched_with(fused):
 
 
 @pytest.mark.parametrize("probability", [0.001, 0.1, 0.5, 0.9, 0.999])
-def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
+def test_dropout_drops_its_share_and_keeps_the_mean(probability):
     count = 200_000
     x = dropout(torch.ones(count), probability, training=True)
     kept = 1 - min(max(round(probability * 256), 1), 255) / 256
@@ -106,7 +106,7 @@ def test_dropout_drops_the_right_share_and_keeps_the_mean(probability):
 
 
 @pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
-def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training):
+def test_nothing_is_dropped_in_evaluation_or_at_zero(probability, training):
     x = torch.randn(3, 4, 5)
 
     assert dropout(x, probability, training=training) is x
@@ -120,7 +120,7 @@ def test_nothing_is_dropped_in_evaluation_or_at_rate_zero(probability, training)
         ({"variational": True, "whole_batch": True}, True, True),
     ],
 )
-def test_masks_are_shared_as_asked(settings, over_time, over_sentences):
+def test_masks_are_shared_as_requested(settings, over_time, over_sentences):
     x = dropout(torch.ones(20, 7, 30), 0.5, training=True, **settings)
 
     assert (x == x[:, :1]).all() == over_time
@@ -129,7 +129,7 @@ def test_masks_are_shared_as_asked(settings, over_time, over_sentences):
 
 
 @pytest.mark.parametrize("variational", [True, False])
-def test_the_gradient_passes_where_the_value_did(variational):
+def test_gradients_are_dropped_where_values_were(variational):
     x = torch.ones(4, 3, 5, requires_grad=True)
     y = dropout(x, 0.5, training=True, variational=variational)
     y.sum().backward()
@@ -139,7 +139,7 @@ def test_the_gradient_passes_where_the_value_did(variational):
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 17])
 def test_any_number_of_elements_is_dropped_alike(size):
-    """Draws are eight bytes wide; sizes need not be."""
+    """Random numbers are eight bytes wide; sizes can be any number."""
     x = torch.stack([dropout(torch.ones(size), 0.5, training=True) for _ in range(2000)])
 
     assert (x == 0).float().mean(dim=0).tolist() == pytest.approx([0.5] * size, abs=0.06)

@@ -1,4 +1,4 @@
-"""Recurrent layers, attention and decoders against torch's cells and plain loops."""
+"""Recurrent layers, attention and decoders are compared with torch's cells and plain loops."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def config(**changes):
 
 TORCHS = {"lstm": nn.LSTM, "gru": nn.GRU, "tanh": nn.RNN}
 CELLS = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "tanh": nn.RNNCell}
-"""Torch's layers and its steps."""
+"""Return torch's layers and their single steps."""
 
 
 def padded(features, rows=LENGTHS):
@@ -33,7 +33,7 @@ def padded(features, rows=LENGTHS):
 
 
 def torchs(layer, cell):
-    """What torch computes with a layer's weights, on one sentence without padding."""
+    """Return what torch computes with a layer's weights for one sentence without padding."""
     twin = TORCHS[cell](
         layer.cells.input_size,
         layer.cells.hidden_size,
@@ -46,8 +46,8 @@ def torchs(layer, cell):
 
 @pytest.mark.parametrize("cell", TORCHS)
 @pytest.mark.parametrize("direction", ["bidirectional", "forward", "reversed"])
-def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
-    """Beside longer sentences, with a residual around the second layer, from the given end."""
+def test_the_encoder_equals_torchs_layers(cell, direction):
+    """In a batch with longer sentences, with a residual in the second layer, from either end."""
     encoder = Encoder(config(cell=cell, direction=direction, encoder_layers=2))
     words, padding = padded(4)
     found, ends = encoder(words, padding)
@@ -68,7 +68,7 @@ def test_the_encoder_reads_as_torchs_layers_do(cell, direction):
 
 
 @pytest.mark.parametrize("cell", TORCHS)
-def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
+def test_a_step_equals_torchs_cell_on_both_inputs(cell):
     step = RecurrentStep(cell, 4, 3, WIDTH)
     twin = CELLS[cell](4 + 3, WIDTH)
     nn.init.zeros_(twin.bias_hh)
@@ -90,8 +90,8 @@ def test_a_step_is_torchs_cell_on_input_and_feed_together(cell):
 
 
 @pytest.mark.parametrize("cell", TORCHS)
-def test_steps_fed_with_nothing_are_whole_layers(cell):
-    """The decoder that steps and the one that does not agree where both can do the work."""
+def test_steps_without_feed_equal_whole_layers(cell):
+    """The decoder with steps and the decoder without steps agree if both apply."""
     shape = config(cell=cell, decoder_layers=2, input_feeding=False, attention="general")
     whole = build_model(shape, source_size=9, target_size=9)
     stepped = build_model(
@@ -112,7 +112,7 @@ def test_steps_fed_with_nothing_are_whole_layers(cell):
 
 
 def scores(kind, attention, query, values):
-    """The score of each position, by the papers' formulas, one number at a time."""
+    """Return the score of each position, by the papers' formulas, one number at a time."""
     weight = {name: value.detach().numpy() for name, value in attention.named_parameters()}
     scale = weight.get("scale", 1.0)
     for value in values:
@@ -130,8 +130,8 @@ def scores(kind, attention, query, values):
     [(kind, None) for kind in ("dot", "general", "concat", "additive")]
     + [("dot", 1.7), ("general", 0.3)],
 )
-def test_attention_is_the_papers(kind, scale):
-    """For two hypotheses of each sentence, three queries long."""
+def test_attention_equals_the_papers(kind, scale):
+    """For two hypotheses of each sentence, with three queries."""
     attention = Attention(kind, WIDTH, scaled=scale is not None).double()
     if scale is not None:
         assert attention.scale == 1
@@ -158,8 +158,8 @@ def test_attention_is_the_papers(kind, scale):
 
 
 @pytest.mark.parametrize("kind", ["general", "additive"])
-def test_an_attentional_vector_is_fed_into_the_next_step(kind):
-    """The decoder is the papers' loop: what was seen, and the last vector, beside the word."""
+def test_an_attentional_vector_feeds_the_next_step(kind):
+    """The decoder equals the papers' loop: it reads the word and the last attentional vector."""
     model = build_model(config(attention=kind, cell="gru"), source_size=9, target_size=9).eval()
     source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[BOS, 7, 8, 4]])
     memory = model.encode(source, source == 0)
@@ -182,7 +182,7 @@ def test_an_attentional_vector_is_fed_into_the_next_step(kind):
 
 @pytest.mark.parametrize("cell", TORCHS)
 @pytest.mark.parametrize(("encoder_layers", "expected"), [(1, (0, 0, 0)), (3, (0, 1, 2))])
-def test_the_decoder_starts_where_the_encoder_ended(cell, encoder_layers, expected):
+def test_the_decoder_starts_from_the_encoders_states(cell, encoder_layers, expected):
     """Layer by layer; layers that the encoder lacks start from its last."""
     shape = config(cell=cell, encoder_layers=encoder_layers, decoder_layers=3)
     model = build_model(shape, source_size=9, target_size=9)
@@ -194,7 +194,7 @@ def test_the_decoder_starts_where_the_encoder_ended(cell, encoder_layers, expect
         assert_close(layer, ends[number])
 
 
-def test_forget_gates_begin_open():
+def test_forget_gates_start_open():
     for module in (RecurrentLayer("lstm", 4, WIDTH), RecurrentStep("lstm", 4, 3, WIDTH)):
         biases = [weight for weight in module.parameters() if weight.dim() == 1]
         total = sum(biases).view(4, WIDTH)
@@ -209,7 +209,7 @@ needs_bfloat16 = pytest.mark.skipif(
 
 @needs_bfloat16
 def test_states_stay_precise_in_bfloat16():
-    """Only products are rounded; what is carried over a sentence is not."""
+    """Products alone are rounded; states carried over a sentence are not."""
     model = build_model(config(), source_size=9, target_size=9)
     source = torch.tensor([[4, 5, 6]])
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -227,13 +227,13 @@ def test_states_stay_precise_in_bfloat16():
         ({"attention": "concat", "trained_attention_scale": True}, "got 'concat'"),
     ],
 )
-def test_shapes_that_cannot_be_are_refused(changes, message):
+def test_invalid_shapes_are_refused(changes, message):
     with pytest.raises(ValidationError, match=message):
         config(**changes)
 
 
 @pytest.mark.parametrize(("dropped", "problem"), [(0.0, None), (0.2, "state_dropout")])
-def test_settings_of_earlier_versions_are_read_at_their_defaults(dropped, problem):
+def test_settings_of_earlier_versions_get_defaults(dropped, problem):
     saved = config().model_dump(mode="json") | {"state_dropout": dropped}
     if problem:
         with pytest.raises(ConfigError, match=problem):

@@ -1,4 +1,4 @@
-"""Rotary positions against complex numbers, and what makes them worth having."""
+"""Rotary positions are compared with complex numbers, and have their useful properties."""
 
 import pytest
 import torch
@@ -14,12 +14,12 @@ FAR = torch.tensor([0, 1, 2, 7, 500])
 
 
 def rotation_at(positions):
-    """The rotation of some positions of a long sentence."""
+    """Return the rotation of some positions of a long sentence."""
     cosine, sine = compute_rotation(torch.zeros(1, 501, 1), WIDTH)
     return cosine[positions], sine[positions]
 
 
-def test_features_are_turned_as_complex_numbers_are():
+def test_features_rotate_like_complex_numbers():
     """Su et al. 2021, section 3.2.2, with the frequencies of equation 15."""
     x = seeded((2, 3, len(FAR), WIDTH))
     frequencies = 10_000.0 ** (-2 * torch.arange(WIDTH // 2, dtype=torch.float64) / WIDTH)
@@ -44,7 +44,7 @@ def test_a_product_depends_on_distance_alone(shift):
     assert not torch.allclose(multiply(places), multiply(2 * places))
 
 
-def test_the_first_position_stays_and_no_length_changes():
+def test_rotation_keeps_lengths_and_the_first_position():
     x = seeded((1, 2, 4, WIDTH))
     turned = rotate(x, rotation_at(torch.arange(4)))
 
@@ -67,8 +67,8 @@ def test_words_are_embedded_without_positions():
 
 
 @torch.no_grad()
-def test_what_is_read_is_told_apart_by_its_order():
-    """Without positions, an encoder would give each word the same vector in any order."""
+def test_order_changes_the_encoders_output():
+    """Without positions, an encoder gives each word the same vector in any order."""
     model = tiny_model("transformer").eval()
     source = torch.tensor([[4, 5, 6]])
     padding = torch.zeros_like(source, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""What the settings of a shape ask for is there: dropout, ties, layers of any depth."""
+"""Settings of a shape take effect: dropout, ties, layers of any depth."""
 
 import pytest
 import torch
@@ -39,20 +39,20 @@ def conv_config(**more):
 PLACES = [
     # words, then per layer: after attention, inside the dense block, after it
     (transformer_config(), 1 + 2 * 3 + 1 + 3 * 4),
-    # words and the input of each layer; and what is predicted from
+    # words and the input of each layer; and the input of the output layer
     (conv_config(), 1 + 2 + 1 + 3 + 1),
-    # what each layer adds
+    # the output that each layer adds
     (conv_config(block="article", positions="sinusoidal"), 2 + 3),
-    # the input of each layer; and what is predicted from
+    # the input of each layer; and the input of the output layer
     (rnn_config(attention="dot", input_feeding=False), 2 + 3 + 1),
     (rnn_config(attention="none", input_feeding=False), 2 + 3 + 1),
-    # the words at once, the input of further layers step by step; and what is predicted from
+    # all words, the input of further layers step by step; and the input of the output layer
     (rnn_config(attention="additive"), 2 + 1 + STEPS * 2 + 1),
 ]
 
 
 def read(model, monkeypatch, module, *, halve=None):
-    """Return logits, and what each place drops; half of one place's features are left out."""
+    """Return logits and the mask of each place; half of one place's features are dropped."""
     places = []
 
     def half(x, probability, *, training, variational=False, whole_batch=False):
@@ -75,9 +75,7 @@ def read(model, monkeypatch, module, *, halve=None):
     ],
 )
 @pytest.mark.parametrize("variational", [True, False])
-def test_dropout_is_at_every_place_and_matters(
-    monkeypatch, module, setting, config, count, variational
-):
+def test_dropout_is_at_every_place(monkeypatch, module, setting, config, count, variational):
     changes = {setting: 0.25}
     if hasattr(config, "variational_dropout"):
         changes["variational_dropout"] = variational
@@ -93,7 +91,7 @@ def test_dropout_is_at_every_place_and_matters(
 
 @pytest.mark.parametrize(("layers", "aligning"), [(1, 0), (2, 0), (3, 1), (4, 2)])
 def test_the_last_decoder_layer_but_one_aligns(layers, aligning):
-    """Other layers' questions to the source are not asked; only those before it reach it."""
+    """Other layers' attention is not computed; only earlier layers change the alignment."""
     model = built(transformer_config().model_copy(update={"decoder_layers": layers}))
     memory = model.encode(SOURCE, SOURCE == PAD)
     expected = model.attention(TARGET, memory)
@@ -109,7 +107,7 @@ def test_the_last_decoder_layer_but_one_aligns(layers, aligning):
 
 
 def word_tables(model):
-    """Source, target and output rows."""
+    """Return source, target and output rows."""
     tables = (
         getattr(side, "table", side) for side in (model.source_embedding, model.target_embedding)
     )
@@ -120,8 +118,8 @@ def word_tables(model):
 @pytest.mark.parametrize(
     ("tie", "tables", "bias"), [("none", 3, 1), ("output", 2, 0), ("all", 1, 0)]
 )
-def test_ties_are_what_is_asked_for_and_no_more(config, tie, tables, bias):
-    """Both vocabularies have one size, so that sharing more would go unnoticed."""
+def test_tied_weights_are_those_of_the_setting(config, tie, tables, bias):
+    """Both vocabularies have one size, so that additional ties would give no error."""
     model = built(config.model_copy(update={"tie": tie}), sizes=(9, 9))
     source, target, output = word_tables(model)
 
@@ -150,7 +148,7 @@ def test_words_of_both_languages_are_scaled(scaled, plain, factor):
 
 
 def list_numbers(schema):
-    """Yield what a JSON schema says of each number, by the path to it."""
+    """Yield the JSON schema of each number, by its path."""
     parts = schema.items() if isinstance(schema, dict) else enumerate(schema)
     if isinstance(schema, dict) and schema.get("type") in {"integer", "number"}:
         yield "", schema
@@ -161,7 +159,7 @@ def list_numbers(schema):
 
 @pytest.mark.parametrize("shape", [TransformerConfig, ConvS2SConfig, RnnConfig])
 def test_every_number_of_a_shape_has_bounds(shape):
-    """A zero too many costs a sentence, not the memory of the machine."""
+    """An additional zero costs an error message, not the memory of the machine."""
     numbers = dict(list_numbers(shape.model_json_schema()))
 
     assert len(numbers) >= 5

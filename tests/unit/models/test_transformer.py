@@ -1,4 +1,4 @@
-"""The Transformer against torch's own; that of the article is in test_articles.py."""
+"""The Transformer is compared with torch's; test_articles.py tests that of the article."""
 
 import pytest
 import torch
@@ -16,11 +16,11 @@ SUBLAYERS = {
         ("attend_source", "cross_attention", "multihead_attn"),
     ],
 }
-"""Of a layer: what adds up and normalises, and its attention, by our name and by torch's."""
+"""Names in a layer, ours and torch's: additions and norms, and attention."""
 
 
 def stack_of_torch(name, config, stack, norm):
-    """Return torch's encoder or decoder, with weights of its own, which ours gets, too."""
+    """Return torch's encoder or decoder, and give its random weights to ours, too."""
     pre = config.norm == "pre"
     layer = getattr(torch.nn, f"Transformer{name.title()}Layer")(
         config.width,
@@ -53,8 +53,8 @@ def stack_of_torch(name, config, stack, norm):
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_transformer_is_torchs(norm):
-    """As published, without a norm at the end of a stack; with one where layers begin by one."""
+def test_the_transformer_equals_torchs(norm):
+    """As published, without a norm at the end of a stack; with a norm there for pre-norm layers."""
     config = tiny_config("transformer").model_copy(
         update={"norm": norm, "dropout": 0.0, "projection_bias": True, "positions": "sinusoidal"}
     )

@@ -8,7 +8,7 @@ from tests.support.presets import PRESETS, tiny_model
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_weights_come_back_and_tied_ones_with_them(name):
+def test_weights_and_ties_are_restored(name):
     stored = {
         key: value.clone() for key, value in untied_state_dict(tiny_model(name, seed=1)).items()
     }
@@ -30,7 +30,7 @@ def test_weights_come_back_and_tied_ones_with_them(name):
         ),
     ],
 )
-def test_other_weights_are_refused_before_any_is_taken(change, told):
+def test_mismatched_weights_are_refused_before_loading(change, told):
     model = nn.ModuleDict({"inner": nn.Linear(2, 2)})
     before = {name: value.clone() for name, value in untied_state_dict(model).items()}
     stored = {name: value + 1 for name, value in before.items()}

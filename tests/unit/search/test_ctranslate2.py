@@ -1,4 +1,4 @@
-"""CTranslate2 against our own search over the same weights, for every shape it can express."""
+"""CTranslate2 is compared with our search over the same weights, for every supported shape."""
 
 import json
 
@@ -52,7 +52,7 @@ QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
 
 @torch.no_grad()
 def make_certain(model, config, likely):
-    """Let a model write as trained ones do: with certainty, never a reserved token, to an end."""
+    """Make a model write like trained models: with certainty, no reserved token, and to an end."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2:
             weight.mul_(2.0 if "table" in name else 1.5)
@@ -106,7 +106,7 @@ def default(tmp_path_factory):
     return pair(tmp_path_factory.mktemp("engines"), {})
 
 
-def test_greedily_it_writes_what_pytorch_writes(engines):
+def test_greedy_search_equals_pytorchs(engines):
     search = GREEDY
     one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
 
@@ -115,7 +115,7 @@ def test_greedily_it_writes_what_pytorch_writes(engines):
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_no_tokens_in_a_row_stand_twice_where_they_may_not(engines, size):
+def test_no_forbidden_ngram_is_repeated(engines, size):
     search = GREEDY.model_copy(update={"no_repeat_ngram_size": size})
     one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
 
@@ -126,8 +126,8 @@ def test_no_tokens_in_a_row_stand_twice_where_they_may_not(engines, size):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, monkeypatch):
-    """Wherever the best is not cut off; these models go in circles where length is for nothing."""
+def test_patient_search_equals_exact_search(engines, penalty, monkeypatch):
+    """Wherever the best is not cut off; without a length penalty these models repeat themselves."""
     monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
     asked = requests(14)
@@ -141,7 +141,7 @@ def test_with_patience_it_finds_what_the_exact_search_finds(engines, penalty, mo
     assert all(mine == its for mine, its in free)
 
 
-def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
+def test_scores_probabilities_and_attention_equal_pytorchs(engines):
     search = GREEDY
     wanted = {"batch_tokens": 64, "probabilities": True, "attention": True}
     one, other = (engine.search(requests(8), search, **wanted) for engine in engines)
@@ -155,8 +155,8 @@ def test_scores_probabilities_and_attention_are_those_of_pytorch(engines):
         assert np.allclose(mine.attention, its.attention, atol=1e-4)
 
 
-def test_attention_of_beam_search_is_that_of_the_sentence_itself(default):
-    """CTranslate2 has that of a neighbour for the first token of some in a batch."""
+def test_attention_of_beam_search_belongs_to_its_sentence(default):
+    """CTranslate2 returns a neighbour's attention for the first token of some sentences."""
     torch_engine, engine = default
     asked = requests(20)
     wanted = {"batch_tokens": 10_000, "probabilities": False, "attention": True}
@@ -177,8 +177,8 @@ def test_attention_of_beam_search_is_that_of_the_sentence_itself(default):
 
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 29), max_size=30), st.sampled_from([1, 3]))
-def test_a_sentence_is_translated_alike_in_any_company(default, chosen, beam_size):
-    """In any order, and also one that meets its limit, whatever the limits of its neighbours."""
+def test_a_sentence_translates_alike_in_any_batch(default, chosen, beam_size):
+    """In any order, also for a sentence at its limit, whatever the limits of its neighbours."""
     _, engine = default
     search = BeamConfig(beam_size=beam_size, max_length_factor=0.5, max_length_offset=2)
     everything = requests(30)
@@ -191,7 +191,7 @@ def test_a_sentence_is_translated_alike_in_any_company(default, chosen, beam_siz
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("limits", [(0.5, 1, 256), (1.5, 10, 4), (0.0, 1, 256), (1.1, 1, 256)])
-def test_limits_are_those_of_pytorch(default, beam_size, limits, monkeypatch):
+def test_limits_equal_pytorchs(default, beam_size, limits, monkeypatch):
     monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
     factor, offset, most = limits
     search = BeamConfig(
@@ -224,7 +224,7 @@ def test_the_n_best_are_different_and_in_order(default, penalty):
             assert one.score == pytest.approx(one.log_prob / length**penalty)
 
 
-def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
+def test_the_unknown_token_is_written_if_allowed(tmp_path):
     _, engine = pair(tmp_path, {}, likely=UNK)
     for unknown, is_there in (("forbid", False), ("write", True)):
         search = BeamConfig(beam_size=5, n_best=5, unknown=unknown)
@@ -232,8 +232,8 @@ def test_the_unknown_token_is_written_only_where_it_may_be(tmp_path):
         assert any(UNK in one.tokens for best in found for one in best) is is_there
 
 
-def test_int8_is_near(tmp_path):
-    """A few of the translations of a model without certainty differ, and no score by much."""
+def test_int8_is_close(tmp_path):
+    """A few translations of a model without certainty differ, and scores differ little."""
     one, other = pair(tmp_path, {}, precision="int8")
     search = GREEDY
     found = [engine.search(requests(60), search, **QUIET) for engine in (one, other)]
@@ -259,12 +259,12 @@ def test_int8_is_near(tmp_path):
         (TransformerConfig(width=16, heads=2, head_width=8), None),
     ],
 )
-def test_what_cannot_be_expressed_is_said(config, said):
+def test_unsupported_models_are_reported(config, said):
     assert explain_inexpressible(config) == said
 
 
 @pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
-def test_every_preset_is_expressed_or_refused(name, tmp_path):
+def test_every_preset_is_supported_or_refused(name, tmp_path):
     config = tiny_config(name)
     reason = explain_inexpressible(config)
 
@@ -284,8 +284,8 @@ def test_every_preset_is_expressed_or_refused(name, tmp_path):
         ("none", lambda tokens: None),
     ],
 )
-def test_tokens_for_which_there_is_no_weight_are_refused(tmp_path, tie, change):
-    """CTranslate2 would read past the end of its weights, which ends the process."""
+def test_tokens_without_weights_are_refused(tmp_path, tie, change):
+    """CTranslate2 would read past the end of its weights and crash."""
     pair(tmp_path, {"tie": tie})
     folder, target = tmp_path / "float32", WORDS if tie == "all" else MORE
     names = sorted(path.name for path in folder.glob("*vocabulary.json"))
@@ -321,7 +321,7 @@ WEIGHT = b"decoder/layer_0/ffn/linear_1/weight\0"
     ],
 )
 def test_variable_of_another_shape_is_refused(default_files, name, before, after, told):
-    """CTranslate2 would write behind its memory, which ends the process or worse."""
+    """CTranslate2 would write past its memory and crash, or worse."""
     folder, sound = default_files
     data = sound.replace(name + before, name + after, 1)
     assert data != sound
@@ -338,7 +338,7 @@ def default_files(tmp_path_factory):
 
 
 class Broken:
-    """A program of CTranslate2 that cannot compute."""
+    """A CTranslate2 program without a working computation."""
 
     def translate_batch(self, sources, **_):
         return [self for _ in sources]
@@ -350,7 +350,7 @@ class Broken:
         self.result()
 
 
-def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
+def test_ctranslate2s_failures_give_one_sentence():
     engine = engine_file.CTranslate2Engine(Broken(), WORDS, WORDS, "ctranslate2_int8")
     for compute in (
         lambda: engine.search(requests(2), GREEDY, **QUIET),
@@ -360,7 +360,7 @@ def test_what_ctranslate2_cannot_compute_is_told_in_a_sentence():
             compute()
 
 
-def test_no_gpu_is_made_up(tmp_path):
+def test_a_missing_gpu_is_reported(tmp_path):
     with pytest.raises(ConfigError, match="there is no device 'cuda:9' here; use auto or cpu"):
         load_ctranslate2(tmp_path, WORDS, WORDS, name="x", device="cuda:9", threads=1)
 

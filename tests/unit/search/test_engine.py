@@ -1,4 +1,4 @@
-"""What the fast engines refuse, all of them alike."""
+"""Requests that all fast engines refuse alike."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from nmt_core.search.settings import BeamConfig
         ({"beam_size": 9, "n_best": 4, "length_penalty": 0.3, "no_repeat_ngram_size": 3}, None),
     ],
 )
-def test_what_a_fast_engine_cannot_do_is_said(changes, said):
+def test_unsupported_requests_are_refused(changes, said):
     engine = CTranslate2Engine(None, None, None, "ctranslate2_int8")
     search = BeamConfig(**changes)
 
@@ -26,7 +26,7 @@ def test_what_a_fast_engine_cannot_do_is_said(changes, said):
 
 
 class Blind(Engine):
-    """Has no attention."""
+    """A model without attention."""
 
 
 def test_without_attention_nothing_is_copied():
@@ -38,7 +38,7 @@ def test_without_attention_nothing_is_copied():
     )
 
 
-def test_a_failure_of_a_library_is_told_by_its_first_line():
+def test_a_librarys_failure_is_shortened_to_one_line():
     with (
         pytest.raises(
             BundleError, match=r"ctranslate2_int8 cannot compute with this model \(broken\);"
@@ -51,7 +51,7 @@ def test_a_failure_of_a_library_is_told_by_its_first_line():
 @pytest.mark.parametrize(
     "error", [RuntimeError("CUDA failed to allocate memory"), ValueError("ours"), MemoryError()]
 )
-def test_a_lack_of_memory_and_other_failures_are_passed_on(error):
+def test_lack_of_memory_and_other_failures_are_raised(error):
     with pytest.raises(type(error)) as passed, explain_failure("ctranslate2_int8", RuntimeError):
         raise error
     assert passed.value is error

@@ -21,7 +21,7 @@ BEAM = BeamConfig(beam_size=4, n_best=3)
 
 
 def draw_shortlist(seed=0):
-    """Return a shortlist of some letters, which differ from source letter to source letter."""
+    """Return a shortlist of some letters for each source letter."""
     draw = np.random.default_rng(seed)
     lists = {one: draw.choice(LETTERS, 3, replace=False).tolist() for one in LETTERS}
     return Shortlist(draw.choice(LETTERS, 4, replace=False).tolist(), lists)
@@ -49,7 +49,7 @@ def short(tmp_path_factory):
     ],
 )
 def test_a_list_of_all_tokens_changes_nothing(tmp_path, changes):
-    """In whatever order they stand in it."""
+    """In any order of the list."""
     everything = [*np.random.default_rng(1).permutation(LETTERS).tolist()]
     _, plain = pair(tmp_path / "plain", {}, likely=EOS)
     _, listed = pair(tmp_path / "listed", {}, shortlist=Shortlist(everything, {}))
@@ -67,7 +67,7 @@ def test_a_list_of_all_tokens_changes_nothing(tmp_path, changes):
             assert np.allclose(first.attention, second.attention, atol=1e-4)
 
 
-def test_translations_consist_of_what_is_listed(short):
+def test_translations_consist_of_listed_tokens(short):
     shortlist, engine = short
     asked = requests(40)
     found = engine.search(asked, BEAM, **QUIET | {"batch_tokens": 10_000})
@@ -83,7 +83,7 @@ def test_translations_consist_of_what_is_listed(short):
 
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 29), max_size=30), st.sampled_from([1, 4]))
-def test_a_sentence_is_translated_alike_in_any_company(short, chosen, beam_size):
+def test_a_sentence_translates_alike_in_any_batch(short, chosen, beam_size):
     """Tokens of other sentences do not count; products of other sizes may round differently."""
     _, engine = short
     search = BeamConfig(beam_size=beam_size)
@@ -100,7 +100,7 @@ def test_a_sentence_is_translated_alike_in_any_company(short, chosen, beam_size)
         assert scores == pytest.approx([alone[n][0].score for n in chosen], rel=1e-5)
 
 
-def test_greedy_search_looks_at_all_tokens(short, tmp_path):
+def test_greedy_search_uses_all_tokens(short, tmp_path):
     _, engine = short
     _, plain = pair(tmp_path, {})
     one, other = (each.search(requests(30), GREEDY, **QUIET) for each in (engine, plain))
@@ -108,7 +108,7 @@ def test_greedy_search_looks_at_all_tokens(short, tmp_path):
     assert [best for [best] in one] == [best for [best] in other]
 
 
-def test_scores_of_the_few_are_brought_down_to_those_of_all(short):
+def test_scores_are_corrected_to_all_tokens(short):
     _, engine = short
     shifted = replace(engine, score_shift=0.25)
     for search, shift in ((BEAM, 0.25), (GREEDY, 0.0)):
@@ -123,7 +123,7 @@ def test_scores_of_the_few_are_brought_down_to_those_of_all(short):
         assert differences == pytest.approx([shift] * len(differences))
 
 
-def test_what_was_sealed_beside_the_shortlist_is_read(tmp_path):
+def test_a_sealed_shortlist_is_read(tmp_path):
     pair(tmp_path, {}, shortlist=draw_shortlist())
     folder = tmp_path / "float32"
     (folder / SCORES).write_text(json.dumps({"shift": 0.125}))
@@ -143,7 +143,7 @@ def load(folder):
     ("line", "named"), [("a\tb zz", "zz"), ("zz\ta", "zz"), ("\tzz", "zz"), ("a", "")]
 )
 def test_a_forged_shortlist_is_refused(tmp_path, line, named):
-    """But not one that says nothing of a token."""
+    """A shortlist without an entry for some token is valid."""
     pair(tmp_path, {}, shortlist=Shortlist([*LETTERS], {}))
     path = tmp_path / "float32" / SHORTLIST
     path.write_text(f"{path.read_text()}{line}\n")
@@ -156,7 +156,7 @@ def test_a_forged_shortlist_is_refused(tmp_path, line, named):
         load(path.parent)
 
 
-def test_unknown_words_allow_what_is_always_allowed(short):
+def test_unknown_words_allow_the_common_tokens(short):
     shortlist, engine = short
     [[best, *_]] = engine.search([Request([UNK, EOS])], BEAM, **QUIET)
 

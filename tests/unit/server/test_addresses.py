@@ -13,7 +13,7 @@ from tests.support.stand_in import Connection, in_a_loop, serve_stand_in
 
 
 def find_status(check, *arguments):
-    """Return the status by which a check refuses a request; 200 if it does not."""
+    """Return the status by which a check refuses a request; 200 if the check passes."""
     try:
         check(*arguments)
     except RequestError as error:
@@ -45,7 +45,7 @@ def find_status(check, *arguments):
         ("[", (), 400),
     ],
 )
-def test_host_is_an_address_or_a_name_of_the_server(host, hosts, status):
+def test_host_is_an_address_or_a_servers_name(host, hosts, status):
     config = ServerConfig(host="Own.lan", hosts=hosts)
     headers = Headers({} if host is None else {"host": host})
 
@@ -73,7 +73,7 @@ def test_host_is_an_address_or_a_name_of_the_server(host, hosts, status):
         ("OPTIONS", "https://x.org", (), 200),
     ],
 )
-def test_pages_of_other_sites_may_not_write(method, origin, origins, status):
+def test_pages_of_other_sites_are_refused_writing(method, origin, origins, status):
     headers = Headers({"host": "own.lan:5001"} | ({"origin": origin} if origin else {}))
 
     assert find_status(check_origin, method, headers, ServerConfig(origins=origins)) == status
@@ -127,7 +127,7 @@ def test_impossible_host_or_origin_stops_the_start(name, value):
         build(ServerConfig, {name: [value]}, at="serve")
 
 
-def test_defaults_keep_the_server_to_its_machine():
+def test_defaults_restrict_the_server_to_its_machine():
     config = ServerConfig()
 
     assert (config.host, config.port, config.suggestions) == ("127.0.0.1", 5001, "off")

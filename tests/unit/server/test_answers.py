@@ -49,7 +49,7 @@ FIELDS = {
     "memory": [True] * 2,
     "detectedLanguage": [{"language": "de", "confidence": 90.0}] * 2,
 }
-"""All fields of an answer to two texts, but the details."""
+"""All fields of an answer to two texts, except the details."""
 
 
 @pytest.mark.parametrize("count", [None, 1, 2])
@@ -76,7 +76,7 @@ def test_answer_has_the_requested_fields(count, wanted, has_memory):
     }
 
 
-def test_details_make_the_whole_text_again():
+def test_details_join_to_the_whole_text():
     request = TranslateRequest(q="q", source="de", target="en", details=True)
     details = json.loads(write_answer(request, [text(1)], None, MATCHES))["details"]
 
@@ -92,7 +92,7 @@ def test_details_make_the_whole_text_again():
     ("confidences", "lowest"),
     [([], None), ([None], None), ([0.7, None, 0.123456], 0.1235), ([1.0], 1.0), ([0.0, 0.5], 0.0)],
 )
-def test_text_is_as_sure_as_its_least_sure_sentence(confidences, lowest):
+def test_a_text_has_its_lowest_sentence_confidence(confidences, lowest):
     assert find_confidence([translation(confidence=each) for each in confidences]) == lowest
 
 
@@ -140,7 +140,7 @@ def test_sentence_is_described_by_its_best_translation():
 
 
 @given(st.lists(st.tuples(st.text("\n\t- ", max_size=3), st.text("abc d", min_size=1)), max_size=6))
-def test_places_make_the_whole_text_again(parts):
+def test_places_join_to_the_whole_text(parts):
     pieces = [piece for _, piece in parts if piece.strip()]
     whole = "".join(gap + piece for gap, piece in parts)
     places, after = find_places(whole, pieces)

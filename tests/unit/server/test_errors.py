@@ -1,4 +1,4 @@
-"""A line of log is one JSON object, or a line for people, and holds no text of users."""
+"""A line of the log is one JSON object, or a line for people, and contains no text of users."""
 
 import io
 import json
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_record_is_one_object_a_line(root):
+def test_record_is_one_object_per_line(root):
     stream = io.StringIO()
     set_up_logs(stream)
     more = {"status": 200, "where": {"deep": 1}}
@@ -54,7 +54,7 @@ def fail():
     raise ValueError("my secret text")
 
 
-def test_failure_is_its_place_and_kind():
+def test_failure_is_logged_by_place_and_kind():
     with pytest.raises(ValueError) as caught:
         fail()
     failure, exc_info = describe_failure(caught.value), (ValueError, caught.value, caught.tb)

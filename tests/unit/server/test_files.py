@@ -1,4 +1,4 @@
-"""Paragraphs, HTML and files keep their form."""
+"""Paragraphs, HTML and files keep their format."""
 
 import pytest
 
@@ -43,12 +43,12 @@ WORDS = ("Das", "Haus", "steht", "Ja", "so")
     ids=["text", "long", "empty", "html", "languages"],
 )
 @in_a_loop
-async def test_translation_keeps_the_form(format_, text, translation):
+async def test_translation_keeps_the_format(format_, text, translation):
     assert await translate(text, format=format_) == {"translatedText": translation}
 
 
 @in_a_loop
-async def test_language_of_html_is_that_of_its_text():
+async def test_language_of_html_is_detected_from_its_text():
     text = f"<html><body>{'<div class=content>' * 50}Das ist ein Satz über die Häuser der Stadt."
     answer = await translate(text, format="html", source="auto")
 
@@ -110,7 +110,7 @@ async def test_wrong_file_is_refused(name, content, status, reason):
 )
 @in_a_loop
 async def test_units_are_marked_for_review(review_below, mark, review):
-    """The stand-in is not confident of questions; a choice amid other text stays as it is."""
+    """The stand-in is not confident of questions; a choice within other text stays unchanged."""
     text = 'msgid "das ist {N}"\nmsgstr ""\n\nmsgid "ist es das?"\nmsgstr ""\n'
     left = 'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n'
     answer, file = await send("a.po", (text + left).encode(), review_below=review_below)

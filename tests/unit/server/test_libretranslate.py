@@ -1,8 +1,8 @@
-"""What LibreTranslate's documentation says of each route, asked of ours.
+"""Our routes are compared with LibreTranslate's documentation.
 
 Its OpenAPI description and its source (github.com/LibreTranslate/LibreTranslate, read in November
-2026) name the routes, the fields and the errors; the questions and the table are ours. Where we
-differ on purpose, docs/operations.md says so.
+2026) name the routes, the fields and the errors; the requests and the table are ours.
+docs/operations.md lists intended differences.
 """
 
 import pytest
@@ -17,7 +17,7 @@ LIMITS = {"max_characters": 20, "max_texts": 3, "max_alternatives": 4}
 
 
 def text(**fields):
-    """Return a request to translate; a field of None is left out."""
+    """Return a request to translate; a field of None is omitted."""
     return {name: value for name, value in (TEXT | fields).items() if value is not None}
 
 
@@ -47,7 +47,7 @@ ANSWERED = [
         {"translatedText": ["JA", "", "SO\n"], "alternatives": [["JA!"], [], ["SO!\n"]]},
     ),
 ]
-"""What is asked, and the whole answer, which is 200."""
+"""The request, and the whole answer with status 200."""
 
 LONG = "Invalid request: request ({size}) exceeds text limit ({limit})"
 ALTERNATIVES = "Invalid request: alternatives parameter"
@@ -153,8 +153,8 @@ async def test_route_answers_its_methods_alone(path, allowed):
 
 @pytest.mark.parametrize("path", [*(path for path, allowed in METHODS if "GET" in allowed), "/"])
 @in_a_loop
-async def test_head_is_that_of_get(path):
-    """As programs ask that watch whether a server is up."""
+async def test_head_equals_get_without_body(path):
+    """Programs that watch whether a server is up send such requests."""
     async with client_of(serve_stand_in()) as client:
         head, whole = await client.head(path), await client.get(path)
 
@@ -180,7 +180,7 @@ async def test_detected_languages_have_a_confidence():
 @pytest.mark.parametrize("text", ["Hallo", "Die Sëtzung ass op Lëtzebuergesch.", "42"])
 @in_a_loop
 async def test_detected_language_may_be_requested(text):
-    """Programs ask for the language of a text, and then for its translation from there."""
+    """Programs request the language of a text, and then its translation from that language."""
     found = (await ask("/detect", json={"q": text})).json()
 
     assert {"de", "en"} == {one["language"] for one in found}

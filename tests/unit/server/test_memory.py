@@ -49,7 +49,7 @@ async def test_approved_translation_is_served(memory, fields, translation, is_re
 
 
 @in_a_loop
-async def test_whole_passage_goes_before_its_sentences(memory):
+async def test_whole_passage_precedes_its_sentences(memory):
     memory.put(ALL, [MemoryUnit("Ein Haus. Ein Hund.", "A house with a dog.")])
     answer = await ask(serve_stand_in(memory=memory.path), q="Ein Haus. Ein Hund.\nEin Haus.")
 
@@ -109,12 +109,12 @@ async def test_broken_memory_does_not_stop_translation(memory, is_damaged):
 
 
 @in_a_loop
-async def test_answers_without_a_memory_name_none():
+async def test_answers_without_a_memory_name_no_memory():
     assert await ask(serve_stand_in()) == {"translatedText": "EIN HAUS."}
     assert (await ask(serve_stand_in(), matches=True))["matches"] == []
 
 
-def test_new_memory_is_warned_of(memory, tmp_path, caplog):
+def test_new_memory_is_reported_with_a_warning(memory, tmp_path, caplog):
     ServedMemory(memory.path, 0.75)
     assert caplog.records == []
     ServedMemory(tmp_path / "typo.db", 0.75)
@@ -122,7 +122,7 @@ def test_new_memory_is_warned_of(memory, tmp_path, caplog):
 
 
 @in_a_loop
-async def test_each_user_is_served_their_own(memory, tmp_path):
+async def test_each_user_gets_their_own_corrections(memory, tmp_path):
     (path := tmp_path / "keys").write_text("first-secret-key\nsecond-secret-key\n")
     first = find_user(read_keys(path), "first-secret-key", None).key
     memory.put(ALL._replace(key=first), [MemoryUnit("Ein Haus.", "own")])
@@ -154,7 +154,7 @@ async def test_each_user_is_served_their_own(memory, tmp_path):
     ],
 )
 @in_a_loop
-async def test_files_are_translated_by_the_memory(
+async def test_files_are_translated_with_the_memory(
     memory, name, content, fields, translation, count
 ):
     memory.put(ALL, [MemoryUnit("Haus %1", "House %1")])

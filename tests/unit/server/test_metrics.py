@@ -50,7 +50,7 @@ def test_batch_is_counted(model):
         assert share == pytest.approx(sum(VALIDATION[: tenth + 1]) / 55)
 
 
-def test_new_model_takes_the_labels_of_the_old(model):
+def test_new_model_takes_over_the_old_labels(model):
     counts, newer = metrics.Metrics(), model_of(model.translator, digest="new")
     counts.render(watch(model))
     labels = {"version": "1", "engine": "stand-in", **PAIR}

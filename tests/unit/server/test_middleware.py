@@ -1,4 +1,4 @@
-"""Requests within limits of size; every answer is counted, logged and has safe headers."""
+"""Requests have limits of size; every answer is counted, logged and has safe headers."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ HALLO = json.dumps({"q": "hallo", "source": "de", "target": "en"}).encode()
 
 
 async def send(app, *parts, ends=True):
-    """Return a connection over which parts of a body were sent, and whether that was all."""
+    """Return a connection that sent parts of a body, and whether these parts were all."""
     connection = Connection(app)
     for number, part in enumerate(parts, start=1):
         connection.put(part, more=number < len(parts) or not ends)
@@ -26,7 +26,7 @@ async def send(app, *parts, ends=True):
 
 
 @in_a_loop
-async def test_body_in_parts_is_put_together():
+async def test_body_in_parts_is_joined():
     connection = await send(serve_stand_in(), *(bytes([byte]) for byte in HALLO))
 
     assert (connection.status, b"HALLO" in connection.answer[1]["body"]) == (200, True)
@@ -75,8 +75,8 @@ async def test_whole_request_may_take_longer(monkeypatch):
     ],
 )
 @in_a_loop
-async def test_bytes_in_memory_have_a_limit_for_all_and_for_each(clients, statuses):
-    """Twice, so that nothing of the first requests still counts."""
+async def test_bytes_in_memory_are_limited_per_client(clients, statuses):
+    """The test runs twice, so that the first requests must have been released."""
     app = serve_stand_in(max_held_bytes=1_000_000, max_file_bytes=1)
     async with app.router.lifespan_context(app):
         for _ in range(2):
@@ -124,7 +124,7 @@ async def test_hanging_up_while_sending_is_no_failure(caplog):
 
 @in_a_loop
 async def test_failure_is_logged_by_its_place_alone(caplog):
-    """Its message may hold text of a user."""
+    """Its message can contain text of a user."""
 
     async def fail(*_):
         raise ValueError("a secret text")

@@ -1,4 +1,4 @@
-"""A model replaces another only if it is whole, and of the same languages."""
+"""A model replaces another only if it is whole and has the same languages."""
 
 import json
 from types import SimpleNamespace
@@ -23,7 +23,7 @@ from tests.support.stand_in import StandIn, StandInSource, client_of, in_a_loop
 
 
 class Loader:
-    """Loads stand-ins by the name of their folder, and can be told to fail."""
+    """Loads stand-ins by the name of their folder, and fails on request."""
 
     def __init__(self):
         self.loaded = []
@@ -61,7 +61,7 @@ def source():
         ("b3b", "3", "broken", "1b3b"),
     ],
 )
-def test_last_sound_version_serves(source, load, caplog, versions, served, problem, loaded):
+def test_last_valid_version_serves(source, load, caplog, versions, served, problem, loaded):
     models = Models([Watched(source.poll)], load)
     load.broken["b"] = "broken"
     renewed = 0
@@ -86,7 +86,7 @@ def test_last_sound_version_serves(source, load, caplog, versions, served, probl
         ("load", "meanwhile", lambda: 1 / 0, "ZeroDivisionError"),
     ],
 )
-def test_old_model_serves_while_there_is_a_problem(source, load, thing, name, value, problem):
+def test_old_model_serves_during_a_problem(source, load, thing, name, value, problem):
     models = Models([Watched(source.poll)], load)
     models.watched[0].problem = "another one"
     setattr({"source": source, "load": load}[thing], name, value)
@@ -105,7 +105,7 @@ def test_broken_model_stops_the_start(source, load):
 
 
 def serve(*pairs, named=None):
-    """Return models of pairs of languages; None if a model does not say any."""
+    """Return models of pairs of languages; None for a model that names no languages."""
     watched = [Watched(StandInSource(str(number)).poll, named) for number in range(len(pairs))]
     translators = [StandIn(languages=pair or ("de", "en")) for pair in pairs]
     for translator, pair in zip(translators, pairs, strict=True):
@@ -155,7 +155,7 @@ def test_models_are_found_by_their_languages():
             several.find(*pair)
 
 
-def test_folder_is_known_by_its_manifest(tmp_path):
+def test_folder_is_identified_by_its_manifest(tmp_path):
     digests = set()
     for number in range(2):
         (tmp_path / "manifest.json").write_text(json.dumps({"files": number}))
@@ -169,7 +169,7 @@ def test_folder_is_known_by_its_manifest(tmp_path):
         poll_folder(tmp_path)
 
 
-def test_card_is_cut(tmp_path):
+def test_card_is_truncated(tmp_path):
     assert read_card(tmp_path) == ""
     (tmp_path / "README.md").write_bytes(b"\xff" + b"a" * MAX_CARD_CHARACTERS)
 

@@ -1,4 +1,4 @@
-"""What the files of the page hold, and what they never hold."""
+"""What the files of the page contain, and what they never contain."""
 
 import re
 
@@ -20,7 +20,7 @@ def test_no_file_names_another_address(name):
     assert [] == [one for one in addresses if one != "http://www.w3.org/2000/svg"]
 
 
-def test_nothing_is_inline_so_that_the_policy_can_be_strict():
+def test_nothing_is_inline_under_a_strict_policy():
     assert [] == re.findall(r"<style|\sstyle=|\son\w+=|javascript:", INDEX)
     assert [] == [one for one in re.findall(r"<script([^>]*)>", INDEX) if "src=" not in one]
 
@@ -34,7 +34,7 @@ def test_text_is_never_read_as_html(name):
     assert ("localStorage" in FILES[name]) == (name == "terms.js")
 
 
-def test_every_file_is_asked_for_and_is_there():
+def test_every_file_is_requested_and_exists():
     named = set(re.findall(r'(?:src|href)="([\w.]+)"', INDEX)) - {"docs"}
     for name in SCRIPTS:
         named |= set(re.findall(r'from "\./([\w.]+)"', FILES[name]))
@@ -42,7 +42,7 @@ def test_every_file_is_asked_for_and_is_there():
     assert {*FILES} == named | {"index.html", "docs.html"}
 
 
-def test_what_scripts_look_for_is_there_once():
+def test_elements_used_by_scripts_exist_once():
     ids = re.findall(r'\sid="([\w-]+)"', INDEX)
     wanted = {
         one
@@ -55,8 +55,8 @@ def test_what_scripts_look_for_is_there_once():
     assert set(re.findall(r'(?:\sfor|aria-\w+by)="([\w-]+)"', INDEX)) <= set(ids)
 
 
-def test_the_page_waits_as_long_as_the_server_works():
-    """Or it gives up a file that is nearly done, however often it is sent."""
+def test_the_page_waits_as_long_as_the_server():
+    """Otherwise it would discard a file that is nearly done, however often it is sent."""
     [milliseconds] = re.findall(r"const PATIENCE = ([\d_]+);", FILES["api.js"])
 
     assert int(milliseconds) > 1000 * ServerConfig().work_seconds

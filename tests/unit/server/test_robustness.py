@@ -1,4 +1,4 @@
-"""Whatever is sent: a clear answer, nobody else's text, and nothing of it in the logs."""
+"""For any input: a clear answer, no other user's text, and no text in the logs."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tests.support.stand_in import client_of, in_a_loop, serve_stand_in
 
 APP = serve_stand_in(max_characters=20_000)
 
-TEXT = st.text(st.characters(codec=None), max_size=40)  # half characters included
+TEXT = st.text(st.characters(codec=None), max_size=40)  # including half characters
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
@@ -79,7 +79,7 @@ async def test_form_in_an_odd_encoding_is_refused(charset):
 
 @pytest.fixture
 def logged():
-    """What is logged, by anybody."""
+    """Everything that any logger writes."""
     logged, handler, root = [], logging.Handler(), logging.getLogger()
     handler.emit = lambda record: logged.append(str(vars(record)))
     root.addHandler(handler)

@@ -1,4 +1,4 @@
-"""Requests in every form are understood, wrong ones named, and strangers kept out."""
+"""Requests in every form are understood, wrong requests named, and strangers refused."""
 
 import json
 
@@ -11,7 +11,7 @@ from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
-BOM = "\ufeff".encode()  # which programs of Windows write before UTF-8
+BOM = "\ufeff".encode()  # programs of Windows write it before UTF-8
 JSON = {"headers": {"Content-Type": "application/json"}}
 FORM = {"headers": {"Content-Type": "application/x-www-form-urlencoded"}}
 PARTS = {"headers": {"Content-Type": "multipart/form-data"}}
@@ -106,7 +106,7 @@ PREFLIGHT = {
     ],
 )
 @in_a_loop
-async def test_pages_of_friends_read_answers_and_refusals(method, headers, size, status, is_shared):
+async def test_pages_of_allowed_origins_read_all_answers(method, headers, size, status, is_shared):
     app = serve_stand_in(**FRIENDLY, max_characters=10, max_texts=1)
     answer = await ask(app=app, method=method, json=HALLO | {"q": "a" * size}, headers=headers)
 
@@ -140,7 +140,7 @@ BEARER = {"Authorization": "Bearer a-secret-key"}
     ],
 )
 @in_a_loop
-async def test_keys_open(tmp_path, method, path, request_, status):
+async def test_valid_keys_are_accepted(tmp_path, method, path, request_, status):
     (keys := tmp_path / "keys").write_text("a-secret-key\n")
     async with client_of(serve_stand_in(keys=keys)) as client:
         answer = await client.request(method, path, **request_)
@@ -154,7 +154,7 @@ async def test_keys_open(tmp_path, method, path, request_, status):
 @pytest.mark.parametrize("where", ["headers", "params"])
 @in_a_loop
 async def test_body_of_a_wrong_key_is_not_read(tmp_path, where):
-    """By no route that takes a body: a stranger's file would fill memory and disk."""
+    """This holds for every route with a body: a stranger's file would fill memory and disk."""
     wrong = {"headers": {"Authorization": "Bearer wrong"}, "params": {"api_key": "wrong"}}[where]
     (keys := tmp_path / "keys").write_text("a-secret-key\n")
     app = serve_stand_in(keys=keys, suggestions="keys", corrections=tmp_path / "corrections")
@@ -207,7 +207,7 @@ async def test_status_and_metrics_name_models_and_problems():
     assert model == HALLO_MODEL
     assert (status["queue"], status["memory"]) == ({"requests": 0, "tokens": 0}, None)
     assert later["models"][0]["problem"] == "MLflow is away"
-    assert answer.headers["content-type"] == CONTENT_TYPE_LATEST  # or Prometheus reads nothing
+    assert answer.headers["content-type"] == CONTENT_TYPE_LATEST  # required by Prometheus
     assert 'nmt_requests_total{route="/translate",status="200"} 1.0' in answer.text
     assert 'nmt_model_current{pair="de-en"} 1.0' in answer.text
 
@@ -250,7 +250,7 @@ async def test_api_is_described_to_programs_and_people():
 
     form = schema["paths"]["/translate_file"]["post"]["requestBody"]["content"]
     [file_schema] = [kind["schema"] for kind in form.values()]
-    assert file_schema["properties"]["file"]["format"] == "binary"  # or no tool sends a file
+    assert file_schema["properties"]["file"]["format"] == "binary"  # tools need it to send files
     assert {"file", "source", "target"} == {*file_schema["required"]}
     documented = {
         "/translate",
@@ -278,4 +278,4 @@ async def test_every_answer_has_a_strict_policy(path):
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
     assert "unsafe" not in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["X-Frame-Options"] == "DENY"  # for browsers that know no ancestors
+    assert headers["X-Frame-Options"] == "DENY"  # for browsers that do not know frame-ancestors

@@ -18,7 +18,7 @@ from tests.support.stand_in import StandIn, StandInSource, in_a_loop, serve_stan
 
 
 def test_no_answer_waits_for_an_acknowledgement():
-    """Nagle's algorithm and delayed acknowledgements cost 40 ms a request."""
+    """Nagle's algorithm and delayed acknowledgements cost 40 ms per request."""
     with (
         listen(ServerConfig(port=0)) as listening,
         socket.create_connection(listening.getsockname()),
@@ -29,7 +29,7 @@ def test_no_answer_waits_for_an_acknowledgement():
 
 @pytest.mark.parametrize(("host", "family"), [("::1", "AF_INET6"), ("mt.org", "AF_INET")])
 def test_addresses_with_colons_are_ipv6(monkeypatch, host, family):
-    """A machine of the tests may have no such address."""
+    """A machine that runs the tests may have no such address."""
     families = []
 
     def refuse(_, *, family, **__):
@@ -58,7 +58,7 @@ def test_taken_port_is_named():
         ("0.0.0.0", True, False),
     ],
 )
-def test_start_is_announced_and_open_servers_warned(
+def test_start_is_reported_and_open_servers_warned(
     monkeypatch, caplog, tmp_path, host, has_keys, warned
 ):
     (keys := tmp_path / "keys").write_text("a-secret-key\n")
@@ -90,7 +90,7 @@ def test_start_is_announced_and_open_servers_warned(
     ],
 )
 @in_a_loop
-async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, prefix, expected):
+async def test_only_named_proxies_are_trusted(monkeypatch, trusted, client, prefix, expected):
     app, started = FastAPI(), []
 
     @app.get("/x", name="x")
@@ -110,7 +110,7 @@ async def test_only_named_proxies_are_believed(monkeypatch, trusted, client, pre
         answer = await asker.get("/x", headers=headers)
 
     assert answer.json() == expected
-    assert not started[0].access_log  # which would name what users send in addresses
+    assert not started[0].access_log  # which would name text that users send in addresses
 
 
 def test_connections_beyond_the_limit_are_refused(monkeypatch):

@@ -1,4 +1,4 @@
-"""Requests share batches in turn, and leave nothing behind."""
+"""Requests share batches in turn, and leave no state behind."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
 
 
 class Running:
-    """A scheduler at work on one translator."""
+    """A running scheduler with one translator."""
 
     def __init__(self, translator=None, workers=1, **settings):
         self.translator = translator or StandIn()
@@ -44,13 +44,13 @@ class Running:
         return asyncio.ensure_future(self.ask(lines, **how))
 
     async def occupy(self):
-        """Let the engine be busy with a line of somebody's until it may go on."""
+        """Keep the engine busy with a line of another user until it is released."""
         task = self.begin(["busy"], user="busy")
         await asyncio.to_thread(self.translator.begun.wait, 10)
         return task
 
     async def finish(self, tasks, *, failing=False):
-        """Let the engine go on once all tasks wait, and return what comes of them."""
+        """Release the engine once all tasks wait, and return their results."""
         await settle()
         self.translator.go.set()
         return await asyncio.gather(*tasks, return_exceptions=failing)
@@ -74,7 +74,7 @@ SMALL = {"batch_tokens": 40, "portion_tokens": 20}
 )
 @settings(max_examples=40)
 @in_a_loop
-async def test_everyone_gets_the_translations_of_their_lines(requests, batch, portion, workers):
+async def test_everyone_gets_their_own_translations(requests, batch, portion, workers):
     async with Running(batch_tokens=batch, portion_tokens=portion, workers=workers) as running:
         sent = [
             [f"{user}{number}x{line} " * words for line, words in enumerate(lengths)]
@@ -106,7 +106,7 @@ async def test_single_request_does_not_wait(fails):
         if fails:
             with pytest.raises(RequestError):
                 await running.ask(["poison " * 40])
-        for words in (30, 20, 10):  # each less than the last batch
+        for words in (30, 20, 10):  # each smaller than the last batch
             async with asyncio.timeout(0.5):
                 await running.ask(["line " * words])
 
@@ -145,8 +145,8 @@ async def test_short_request_is_in_an_early_batch(sent, user, batch):
 
 
 @in_a_loop
-async def test_users_have_turns():
-    """No batch holds a portion of each of them; after three, all have had two."""
+async def test_users_take_turns():
+    """No batch contains a portion of each user; after three batches, each user has had two."""
     async with Running(Slow(), **SMALL) as running:
         tasks = [await running.occupy()]
         tasks += [running.begin([f"{user} " * 20] * 10, user=user) for user in "abc"]
@@ -173,7 +173,7 @@ async def test_searches_with_other_options_share_no_batch(options):
 
 
 @in_a_loop
-async def test_request_keeps_the_model_it_began_with():
+async def test_request_keeps_its_first_model():
     async with Running(Slow(mark="old ")) as running:
         tasks = [await running.occupy(), running.begin(["a"], user="a")]
         await settle()
@@ -199,7 +199,7 @@ async def test_cancelled_request_frees_its_lines():
 
 
 @in_a_loop
-async def test_full_queue_admits_each_user_up_to_an_equal_share():
+async def test_full_queue_admits_each_users_equal_share():
     async with Running(Slow(), queue_tokens=60) as running:
         tasks = [await running.occupy(), running.begin(["word " * 400], user="many")]
         await settle()
@@ -223,8 +223,8 @@ async def test_text_larger_than_the_queue_is_translated_alone():
 
 
 @in_a_loop
-async def test_only_the_request_that_cannot_be_translated_fails(caplog):
-    """A portion that failed need not be the first of its text."""
+async def test_only_the_untranslatable_request_fails(caplog):
+    """A failed portion need not be the first of its text."""
     translator = Slow(poison="poison")
     long = [f"long {number}" for number in range(5)]
     async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=24) as running:
@@ -242,8 +242,8 @@ async def test_only_the_request_that_cannot_be_translated_fails(caplog):
 
 
 @in_a_loop
-async def test_engine_that_leaves_lines_out_fails_the_requests(monkeypatch):
-    """Nobody gets the lines of others."""
+async def test_engine_that_omits_lines_fails_the_requests(monkeypatch):
+    """No request gets the lines of another."""
     translator = Slow()
     search = translator.search
     async with Running(translator) as running, asyncio.timeout(10):

@@ -35,7 +35,7 @@ def test_required_field_is_named(kind, name):
         build_request(kind, fields | {name: 5})
 
 
-def test_defaults_ask_for_nothing_more():
+def test_defaults_request_no_extra_fields():
     request = build_request(TranslateRequest, REQUIRED[TranslateRequest])
 
     assert request.model_dump(exclude=REQUIRED[TranslateRequest].keys()) == {

@@ -1,4 +1,4 @@
-"""Texts are cut into segments and written again, in processes with limits."""
+"""Texts are split into segments and joined again, in processes with limits."""
 
 import asyncio
 import os
@@ -50,7 +50,7 @@ TEXT = "one two three four five.\nSix. Seven."
         ("text", "", []),
     ],
 )  # fmt: skip
-def test_text_is_cut_into_segments(format_, content, segments):
+def test_text_is_split_into_segments(format_, content, segments):
     assert cut_text(SourceText(format_, content), SEGMENTER, 13) == (
         segments,
         ["Six. Seven."] if content is TEXT else [],
@@ -65,7 +65,7 @@ def test_whole_passage_is_one_segment():
     assert [line for line, *_ in segments] == ["Six. Seven.", "One."]
 
 
-def test_documents_count_what_stays_untranslated():
+def test_documents_count_untranslated_parts():
     source = SourceText("po", b'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n')
 
     assert cut_text(source, SEGMENTER, 9) == ([], [], 1)
@@ -86,7 +86,7 @@ def test_text_has_a_limit_of_tokens(text, limit, reason):
 
 
 @pytest.mark.parametrize(("words", "cost"), [(1, 4), (7, 7), (1000, 10)])
-def test_segment_counts_only_as_far_as_it_is_read(words, cost):
+def test_a_segment_counts_only_its_read_part(words, cost):
     assert count_cost(replace(SEGMENTER, most_tokens=10), "word " * words) == cost
 
 
@@ -98,7 +98,7 @@ def test_segment_counts_only_as_far_as_it_is_read(words, cost):
         (["A", "B"], ["- A.\n- B.\n"]),
     ],
 )
-def test_text_is_written_with_the_last_translation_for_missing_ones(translations, texts):
+def test_missing_translations_get_the_last_one(translations, texts):
     best = [
         [EMPTY_TRANSLATION._replace(text=f"{text}.") for text in several.split()]
         for several in translations
@@ -125,7 +125,7 @@ def workers_of(count=1, memory=2**29, seconds=30):
     ("content", "is_here"), [("x" * 5000, True), ("x" * 5001, False), (b"x", False)]
 )
 @in_a_loop
-async def test_long_texts_and_files_go_to_one_lasting_process(content, is_here):
+async def test_long_texts_and_files_share_one_process(content, is_here):
     workers, source = workers_of(), SourceText("text", content)
     first, second = [await workers.run("me", source, tell_process) for _ in range(2)]
 
@@ -145,9 +145,7 @@ async def test_long_texts_and_files_go_to_one_lasting_process(content, is_here):
     ],
 )
 @in_a_loop
-async def test_failed_task_is_explained_and_the_next_one_runs(
-    caplog, task, arguments, error, reason
-):
+async def test_failed_task_is_explained_and_the_next_runs(caplog, task, arguments, error, reason):
     workers = workers_of(seconds=1)
     with pytest.raises(error, match=reason):
         await workers.run("me", WORDS, task, *arguments)
@@ -159,7 +157,7 @@ async def test_failed_task_is_explained_and_the_next_one_runs(
 
 
 @in_a_loop
-async def test_each_task_has_processor_time_of_its_own():
+async def test_each_task_has_its_own_processor_time():
     workers = workers_of(seconds=2)
 
     assert await workers.run("me", WORDS, burn, 1.2) == await workers.run("me", WORDS, burn, 1.2)

@@ -1,4 +1,4 @@
-"""The service limits requests, keeps the event loop free, and ends work without a client."""
+"""The service limits requests, keeps the event loop free, and stops work without a client."""
 
 import asyncio
 from itertools import pairwise
@@ -39,7 +39,7 @@ def service_of(*engines, keys=None, **settings):
         (["ctranslate2", "torch"], None, 1),
     ],
 )
-def test_torch_takes_all_cores_for_one_batch(monkeypatch, engines, workers, expected):
+def test_torch_uses_all_cores_for_one_batch(monkeypatch, engines, workers, expected):
     monkeypatch.setattr(service, "count_cores", lambda: 5)
 
     assert service_of(*engines, workers=workers).scheduler.worker_count == expected
@@ -79,8 +79,8 @@ def test_wrong_keys_are_counted_by_address(tmp_path):
 
 
 @in_a_loop
-async def test_loop_turns_after_each_text_of_a_list(monkeypatch):
-    """A thousand short texts are a long one."""
+async def test_event_loop_runs_between_texts_of_a_list(monkeypatch):
+    """A thousand short texts take as long as a long text."""
     done, turns, original = [0], [0], service.cut_text
 
     def count(*arguments):
@@ -124,7 +124,7 @@ async def test_words_are_linked_for_markup_and_details(q, details, links):
 
 
 def post(path, text):
-    """Return what is posted for a text to be translated, as a file or as it is."""
+    """Return the body that translates a text, as a file or directly."""
     if path == "/translate":
         return {"json": PAIR | {"q": text}}
     return {"data": PAIR, "files": {"file": ("a.txt", text.encode())}}
@@ -194,7 +194,7 @@ def test_file_is_fetched_until_it_expires(monkeypatch):
 
 
 @pytest.mark.parametrize(("sizes", "left"), [([3, 3, 4], 3), ([3, 3, 5], 2), ([3, 3, 8], 1)])
-def test_oldest_files_go_first(monkeypatch, sizes, left):
+def test_oldest_files_are_removed_first(monkeypatch, sizes, left):
     monkeypatch.setattr(service, "MAX_FILES_BYTES", 10)
     files = service_of()
     keys = [files.keep_file("a", "b", bytes(size)) for size in sizes]

@@ -1,4 +1,4 @@
-"""Suggestions are kept within limits, and shown to nobody."""
+"""Suggestions are stored within limits, and shown to nobody."""
 
 import json
 import logging
@@ -36,7 +36,7 @@ def keyed_server(tmp_path, journal):
 
 @pytest.mark.parametrize("form", ["json", "data", "params"])
 @in_a_loop
-async def test_suggestion_is_kept_as_it_is(open_server, journal, form):
+async def test_suggestion_is_stored_unchanged(open_server, journal, form):
     async with client_of(open_server()) as client:
         answer = await client.post("/suggest", **{form: BETTER | {"s": SCRIPT, "before": "EIN"}})
         settings = (await client.get("/frontend/settings")).json()
@@ -148,7 +148,7 @@ async def test_nobody_sees_suggestions_of_others(open_server):
         ),
     ],
 )
-def test_server_that_cannot_keep_suggestions_does_not_start(
+def test_server_without_writable_journal_does_not_start(
     tmp_path, monkeypatch, settings, error, reason
 ):
     monkeypatch.chdir(tmp_path)

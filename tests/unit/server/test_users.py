@@ -21,7 +21,7 @@ def spend(rates, user, texts=1):
 
 @given(st.integers(1, 30), st.lists(st.integers(0, 90), max_size=30))
 @settings(max_examples=60)
-def test_a_minute_holds_the_rate_beside_a_first_request(rate, pauses):
+def test_a_minute_admits_the_rate_after_one_request(rate, pauses):
     rates, user, now, due = RateLimit(), User("me", rate), 0.0, 0.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(users.time, "monotonic", lambda: now)
@@ -46,7 +46,7 @@ def test_each_user_has_a_rate(monkeypatch):
     assert spend(rates, User("free", None), 10**9) == 0
 
 
-def test_first_request_may_be_larger_than_a_minute(monkeypatch):
+def test_first_request_can_exceed_a_minute(monkeypatch):
     monkeypatch.setattr(users.time, "monotonic", lambda: 1000.0)
     rates, user = RateLimit(), User("me", 10)
 

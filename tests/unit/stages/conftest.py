@@ -1,3 +1,3 @@
-"""What tests of stages are given."""
+"""Fixtures for tests of stages."""
 
 from tests.support.compositions import _remembered  # noqa: F401 - a fixture

@@ -48,7 +48,7 @@ class CountingTokenizer:
 
 
 def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
-    """To be translated, scored, counted and drawn."""
+    """It is translated, scored, counted and drawn."""
     translator = tiny_translator()
     sides = [replace(side, tokenizer=CountingTokenizer()) for side in [translator.source] * 2]
     translator = replace(translator, source=sides[0], target=sides[1])
@@ -75,7 +75,7 @@ def test_each_test_line_is_tokenized_once(tmp_path, monkeypatch):
 
 
 def test_tabs_in_translations_become_spaces(tmp_path):
-    """One would shift the columns of its line, for us and for whoever scores them again."""
+    """A tab would shift the columns of its line for every later program."""
     text = make_text(["a\thypothesis", "two"], ["a\t reference", "2"], ["a\tsource", "zwei"])
     path = tmp_path / "translations.tsv"
     evaluate.write_translations(path, text)
@@ -113,7 +113,7 @@ def test_scores_follow_the_target_language():
     ],
 )
 def test_lengths_and_failures_follow_the_target_language(hypotheses, references, target, expected):
-    """Between spaces, each Chinese line would be a single word that nothing repeats."""
+    """Without spaces, each Chinese line would be a single word that is never repeated."""
     translator = tiny_translator()
     sources = ["a"] * len(references)
     read = [translator.source.tokenize(line) for line in sources]
@@ -149,7 +149,7 @@ def test_corpora_are_slices_if_there_are_several():
     ],
 )
 def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
-    """Of a model that writes the more of a reference, the higher it is."""
+    """The model writes more of a reference at higher length penalties."""
     read = []
 
     def translate(own, lines):
@@ -167,7 +167,7 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
     assert read == [500] * tried
 
 
-def test_beam_sizes_are_powers_of_two_and_the_configured_size():
+def test_beam_sizes_are_powers_of_two_or_configured():
     beam = BeamConfig(beam_size=5, max_length_factor=0, max_length_offset=5)
     text = (LINES, LINES, [None] * len(LINES))
     params = EvaluateParams(metrics=["chrf"])
@@ -198,7 +198,7 @@ def test_curves_are_logged_points_or_validations(monkeypatch, tmp_path, logged, 
 
 @pytest.fixture
 def tagged(tmp_path):
-    """Inputs of two corpora, of which the second has a tag, and a translator that knows it."""
+    """Inputs of two corpora, the second with a tag, and a translator that knows the tag."""
     counts = [{"validation": 4, "test": 1}, {"validation": 0, "test": 3}]
     files.write_json(tmp_path / "corpus.json", {"corpora": counts})
     for split in ("validation", "test"):

@@ -26,7 +26,7 @@ def write_terms(folder, text, **settings):
 
 
 def seal(folder, params, monkeypatch, *, confidence=None, told=None):
-    """Return an export of a model that has learnt nothing, and its metrics."""
+    """Return an export of an untrained model, and its metrics."""
     translator = replace(tiny_translator(), languages=DE_EN)
     monkeypatch.setattr(export, "load_trained", lambda *_: translator)
 
@@ -51,7 +51,7 @@ def seal(folder, params, monkeypatch, *, confidence=None, told=None):
     return folder / "export", metrics
 
 
-def test_no_shortlist_is_learnt_where_no_engine_reads_one(tmp_path, monkeypatch):
+def test_no_shortlist_is_learnt_without_its_engine(tmp_path, monkeypatch):
     monkeypatch.setattr(export, "learn_shortlist", None)
     params = write_terms(tmp_path, "", shortlist=ShortlistConfig())
 
@@ -74,13 +74,13 @@ def test_a_glossary_is_sealed_and_used(tmp_path, monkeypatch):
         Translator.load(bundle)
 
 
-def test_without_one_nothing_is_sealed(tmp_path, monkeypatch):
+def test_without_a_glossary_nothing_is_sealed(tmp_path, monkeypatch):
     bundle, metrics = seal(tmp_path, ExportParams(engines=(), golden_sentences=2), monkeypatch)
     assert metrics["glossary_terms"] == 0
     assert "glossary.tsv" not in read_manifest(bundle)["files"]
 
 
-def test_a_glossary_is_the_one_that_was_pinned(tmp_path):
+def test_the_sealed_glossary_is_the_pinned_one(tmp_path):
     plain = write_terms(tmp_path, "Haus\tmanor\n")
     params = plain.pinned()
     assert (plain.glossary_sha256, ExportParams().pins()) == ("", {})
@@ -95,9 +95,7 @@ def test_a_glossary_is_the_one_that_was_pinned(tmp_path):
 @pytest.mark.parametrize(
     ("pairs", "read"), [(1, [0]), (3, [0, 4, 8]), (10, [*range(10)]), (99, [*range(10)])]
 )
-def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
-    tmp_path, monkeypatch, pairs, read
-):
+def test_a_shortlist_samples_the_whole_training_text(tmp_path, monkeypatch, pairs, read):
     translator = tiny_translator()
     for side in ("source", "target"):
         files.write_lines(tmp_path / f"train.{side}", ["a" * (n + 1) for n in range(10)])
@@ -114,7 +112,7 @@ def test_a_shortlist_is_learnt_from_pairs_all_over_the_training_text(
     assert export.learn_from_training(None, inputs, translator) is None
 
 
-def test_what_is_exported_has_the_length_penalty_that_evaluation_chose():
+def test_an_export_has_the_evaluations_length_penalty():
     taken = export.take_length_penalty(
         EvaluateParams(resamples=7), SimpleNamespace(length_penalty=2.5)
     )

@@ -116,7 +116,7 @@ def test_near_duplicates_are_counted_by_split():
     }
 
 
-def test_scratch_folders_begin_empty_and_are_removed(project):
+def test_scratch_folders_start_empty_and_are_removed(project):
     (project / "x").mkdir()
     (project / "x/left").touch()
     with pytest.raises(ZeroDivisionError), download._scratch(project / "x") as folder:
@@ -173,7 +173,7 @@ def test_given_vectors_become_matrices_with_counts(tmp_path, frozen):
     }
     source, target = (load_file(folder / f"{side}.safetensors")["weight"] for side in paths.SIDES)
     assert source[4:].tolist() == target[4:].tolist() == [[1, 2], [2, 3.5], [3, 5]]
-    assert not np.array_equal(source, target)  # beginnings and ends are drawn for each side
+    assert not np.array_equal(source, target)  # vectors of start and end are drawn for each side
     (tmp_path / "target.vec").write_text("1 1\na 1\n")
     with pytest.raises(CorpusError, match="of 2 dimensions and target vectors of 1; use two"):
         embeddings.run(params, **places, embeddings=folder)

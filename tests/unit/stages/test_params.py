@@ -22,7 +22,7 @@ FILES = {"kind": "files", "train": {"source": "train.en", "target": "train.ja"}}
 
 
 def changed(**values):
-    """The project's parameters with some of another value, by dotted name; ``...`` takes one out"""
+    """Return the project's parameters with changes by dotted name; ``...`` removes a value."""
     document = copy.deepcopy(WRITTEN)
     for name, value in values.items():
         *place, last = name.split("__")
@@ -92,16 +92,18 @@ def test_all_errors_are_reported_at_once():
 
 
 def kinds_within(kinds):
-    """The types of settings, with those of all settings in them."""
+    """Yield the types of settings and all types within them."""
     for kind in kinds:
         yield kind
         for field in kind.model_fields.values():
             yield from kinds_within(list_kinds(field))
 
 
-def test_no_setting_has_a_name_that_dvc_overlooks():
-    """Its run cache takes ``size`` and ``nfiles`` for facts about files (its issue 10296): were a
-    setting so called, another value of it would bring back the results of the first."""
+def test_no_setting_has_a_name_that_dvc_ignores():
+    """DVC's run cache takes ``size`` and ``nfiles`` for facts about files (its issue 10296).
+
+    A setting with such a name would bring back the results of another value.
+    """
     names = {name for kind in kinds_within(SECTIONS.values()) for name in kind.model_fields}
 
     assert len(names) > 100
@@ -183,7 +185,7 @@ def test_missing_packages_of_metrics_are_reported(monkeypatch):
 
 
 def test_unreadable_files_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="does not exist; run from"):
+    with pytest.raises(ConfigError, match="does not exist; change to the top"):
         check_all(path=tmp_path / "params.yaml")
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         read(tmp_path)
@@ -203,7 +205,7 @@ def read_text(tmp_path, text, encoding="utf-8"):
 )
 def test_other_encodings_are_refused(tmp_path, encoding, hint):
     message = read_text(tmp_path, "# x\u00e4", encoding)
-    assert "is not UTF-8" in message
+    assert "not UTF-8" in message
     assert hint in message
 
 
@@ -218,16 +220,16 @@ def test_other_encodings_are_refused(tmp_path, encoding, hint):
         ("a: &a {x: 1}\nb: {<<: *a}", "is not YAML: it has an alias"),
         (f"a: {'9' * 5000}", "is not YAML: Exceeds the limit"),
         ("train: [1", "is not YAML: while parsing a flow sequence"),
-        ("- train\n", "must hold one mapping per stage, got list"),
-        ("", "must hold one mapping per stage, got NoneType"),
+        ("- train\n", "must have one mapping per stage, got list"),
+        ("", "must have one mapping per stage, got NoneType"),
     ],
 )
 def test_ambiguous_yaml_is_refused(tmp_path, text, message):
     assert read_text(tmp_path, text).startswith(message)
 
 
-def test_scalars_are_those_of_yaml_1_2(tmp_path):
-    """As DVC reads them; by YAML 1.1 the first is false, the fourth a time."""
+def test_scalars_follow_yaml_1_2(tmp_path):
+    """DVC reads them so; in YAML 1.1 the first is false, the fourth a time."""
     path = tmp_path / "params.yaml"
     path.write_text(
         "a: no\nb: 2024-11-01\nc: 1e-9\nd: 1:30\ne: [1_000, 010, true, null, ~, -2, .5]\n"
@@ -246,11 +248,11 @@ ANY_SIZE = {
     "first_steps", "min_count", "min_words", "max_words", "max_characters", "no_repeat_ngram_size",
     "n_best", "ratio_floor_characters", "max_bytes", "boundaries",
 }  # fmt: skip
-"""Numbers of settings that cost nothing by being large, or are bounded by another."""
+"""Numbers whose size costs nothing, or which another setting limits."""
 
 
 def test_numbers_that_cost_memory_are_bounded():
-    """So that a digit too many is told by the check, and not by a full machine."""
+    """The check reports an additional digit, before the machine runs out of memory."""
     unbounded = {
         field
         for kind in kinds_within(SECTIONS.values())
@@ -266,11 +268,11 @@ MAY_BE_NONE = {
     "min_words", "no_repeat_ngram_size", "pictures", "port", "processes",
     "ratio_floor_characters", "resamples", "sampled_softmax", "seed", "threads",
 }  # fmt: skip
-"""Numbers of settings of which 0 means something."""
+"""Numbers of settings in which 0 has a meaning."""
 
 
 def test_numbers_have_sensible_minimums():
-    """Of the server's, too."""
+    """The server's numbers are included."""
     wrong = {
         field
         for kind in kinds_within([*SECTIONS.values(), ServerConfig])
@@ -282,7 +284,7 @@ def test_numbers_have_sensible_minimums():
 
 
 def numbers(schema):
-    """The whole numbers among the settings that a schema describes, by name."""
+    """Yield the integers among the settings of a schema, by name."""
     for part in (schema, *schema.get("$defs", {}).values()):
         for name, field in part.get("properties", {}).items():
             for option in (field, *field.get("anyOf", [])):

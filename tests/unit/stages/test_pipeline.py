@@ -1,4 +1,4 @@
-"""Laws of dvc.yaml, and of the folder that it names."""
+"""Rules of dvc.yaml, and of its folder."""
 
 from functools import cache
 from typing import get_args
@@ -27,7 +27,7 @@ PACKAGES = {
     "synthesis",
     "tracking",
 }
-"""What stands in ``stages`` beside the pipeline, each of one subject."""
+"""Contents of ``stages`` beside the pipeline, each with one subject."""
 
 
 def test_the_folder_is_the_pipeline():
@@ -39,23 +39,23 @@ def test_the_folder_is_the_pipeline():
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_stage_depends_on_its_code_and_its_section(stage):
+def test_a_stage_depends_on_its_code_and_section(stage):
     entry = STAGES[stage]
 
-    assert entry["cmd"] == f"exec python -m stages.{stage}"  # a shell would hide the end of dvc
+    assert entry["cmd"] == f"exec python -m stages.{stage}"  # a shell would hide the exit of dvc
     assert [dep for dep in entry["deps"] if dep.startswith("code/")] == [f"code/{stage}.json"]
     assert not [dep for dep in entry["deps"] if dep.startswith(("nmt_core", "stages"))]
     assert stage in entry["params"][0]["code/settings.json"]
 
 
-def test_the_code_is_always_looked_at():
+def test_the_code_is_always_checked():
     assert CODE["always_changed"]
     assert CODE["outs"] == ["code"]
     assert CODE["cmd"] == "exec python -m stages.code"
 
 
 def test_every_section_but_two_belongs_to_a_stage():
-    """Who does the work, and whether its result is served, change no byte."""
+    """Placement of work and serving of results change no byte of a result."""
     *of_stages, workers, promotion = SECTIONS
     params = [params for stage in STAGES.values() for params in stage["params"]]
     read = {name.split(".")[0] for names in params for name in names["code/settings.json"]}
@@ -86,7 +86,7 @@ def list_modules(stage):
         ("export", [program.writer for program in PROGRAMS.builtins.values() if program.writer]),
     ],
 )
-def test_a_stage_depends_on_what_its_settings_may_name(stage, places):
+def test_a_stage_depends_on_modules_its_settings_name(stage, places):
     modules = {place.partition(":")[0] for place in places}
 
     assert modules

@@ -1,4 +1,4 @@
-"""What settings of the stages may be, at their bounds, and what follows from them."""
+"""Settings of the stages at their bounds, and values derived from them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,7 @@ from tests.support.projects import PROJECT
 
 
 def fits(kind, name, value):
-    """Tell whether a field takes a value, whatever the others are."""
+    """Return whether a field accepts a value, for any values of the others."""
     field = kind.model_fields[name]
     try:
         TypeAdapter(Annotated[field.annotation, field]).validate_python(value)
@@ -50,7 +50,7 @@ def test_lists_of_settings_are_not_empty():
         ("initial_model", False, True),
     ],
 )
-def test_both_languages_share_a_vocabulary_where_tokens_do(kind, joint, expected):
+def test_shared_tokens_share_a_vocabulary(kind, joint, expected):
     params = TokenizeParams(kind=kind, subwords=SubwordConfig(joint=joint))
     assert params.joint is expected
 
@@ -60,7 +60,7 @@ def values():
     return compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
 
 
-def test_what_follows_the_budget_needs_one_that_ends(values):
+def test_settings_that_follow_a_budget_need_one(values):
     params = build_all(values, source="conf")["train"]
     endless = params.model_dump() | {"budget": Budget(epochs=3).model_dump()}
     free = InverseSquareRoot().model_dump()
@@ -73,7 +73,7 @@ def test_what_follows_the_budget_needs_one_that_ends(values):
         assert TrainParams(**ends).follows_budget == ["a warmup_decay schedule"]
 
 
-def test_a_training_does_not_start_from_its_own_result(values):
+def test_a_training_never_starts_from_its_result(values):
     own = {"kind": "bundle", "folder": "models/export"}
     changed = values["download"] | {"initial_model": own}
     with pytest.raises(ConfigError, match=r"initial_model\.folder models/export is the export"):

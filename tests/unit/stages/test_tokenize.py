@@ -15,7 +15,7 @@ from stages.tokenize import build_tokenizers, read_training_lines
 
 
 @pytest.mark.parametrize("codes", [("de-AT", "en-GB"), ("de-Latn-DE", "en")])
-def test_spacy_cuts_by_the_language_of_any_region(tmp_path, codes):
+def test_spacy_splits_by_the_language_of_any_region(tmp_path, codes):
     built = build_tokenizers(TokenizeParams(kind="spacy"), languages=codes, corpus=tmp_path)
     assert built["target"].encode("It isn't here.") == ["it", "is", "here", "."]
     assert built["source"].encode("Das geht nicht.") == ["das", "geht", "nicht", "."]
@@ -30,7 +30,7 @@ def test_training_lines_are_evenly_spread(tmp_path, most, lines):
 
 
 def test_both_sides_know_the_characters_of_either(tmp_path):
-    """Counted together, the most frequent first; a rare one is unknown on both sides."""
+    """Counted together, the most frequent first; a rare character is unknown on both sides."""
     text = {"source": ["über aller", "aber"], "target": ["all over", "xx ææææ"]}
     for side, lines in text.items():
         for split in paths.SPLITS:
@@ -62,7 +62,7 @@ def test_both_sides_know_the_characters_of_either(tmp_path):
     assert measured["target_unknown_rate"] == 2 / 15
 
 
-def test_both_sides_know_the_tags_of_the_corpora_and_of_the_initial_model(tmp_path):
+def test_both_sides_know_all_tags(tmp_path):
     files.write_json(tmp_path / "tags.json", ["", "own", "", "news", "own"])
     initial = tmp_path / "initial"
     assert vocabulary.list_known_tags(tmp_path / "tags.json", initial) == {"news", "own"}

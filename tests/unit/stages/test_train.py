@@ -35,7 +35,7 @@ def params(*settings):
 
 @pytest.fixture
 def shorter(tmp_path, monkeypatch):
-    """What a training of 1200 updates has left, and said."""
+    """The results and messages of a training of 1200 updates."""
     monkeypatch.chdir(tmp_path)
     store = CheckpointStore(paths.CHECKPOINTS / "course-short")
     progress = Progress(step=1200, best_step=900, finished=True).model_dump(mode="json")
@@ -52,14 +52,14 @@ def shorter(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("steps", "most"), [(None, 30), (7, 7), (99, 30)])
-def test_epochs_come_to_updates_that_end_a_training_unless_others_do(steps, most):
+def test_epochs_are_converted_to_final_updates(steps, most):
     tens = SimpleNamespace(estimate_batches=lambda epochs: 10 * epochs)
 
     assert train.resolve_budget(Budget(epochs=3, steps=steps), tens).steps == most
     assert train.resolve_budget(Budget(tokens=3, steps=steps), tens).steps == steps
 
 
-def test_a_longer_training_goes_on_and_its_curve_begins_with_the_shorter_one(shorter):
+def test_a_longer_training_continues_the_shorter_curve(shorter):
     journal = Journal("course-long")
     [note] = train.continue_other_budget(params(LONGER, *INVERSE_SQRT), journal)
     store = CheckpointStore(paths.CHECKPOINTS / "course-long")
@@ -71,7 +71,7 @@ def test_a_longer_training_goes_on_and_its_curve_begins_with_the_shorter_one(sho
     assert journal.read()[0] == [said[0], said[1], said[3]]
 
 
-def test_a_training_that_follows_its_budget_says_what_to_do(shorter):
+def test_a_training_beyond_its_budget_says_what_helps(shorter):
     [note] = train.continue_other_budget(params(LONGER), Journal("course-long"))
 
     assert "starts from scratch" in note
@@ -84,8 +84,8 @@ def test_a_training_that_follows_its_budget_says_what_to_do(shorter):
 @pytest.mark.parametrize(
     ("limit", "step"), [("steps=900", 1200), ("steps=2000", 1300), ("seconds=9.5", 1300)]
 )
-def test_a_training_that_can_go_on_from_nothing_says_why(shorter, limit, step):
-    """It has less time, or would not validate where the other one did by the clock."""
+def test_a_training_that_cannot_resume_says_why(shorter, limit, step):
+    """It has less time, or would validate at other moments than the other training."""
     clock = Point(
         step=1250,
         epoch=1,
@@ -108,12 +108,12 @@ def test_a_training_that_can_go_on_from_nothing_says_why(shorter, limit, step):
     assert CheckpointStore(paths.CHECKPOINTS / "course-long").is_empty is ("steps" in limit)
 
 
-def test_of_another_course_nothing_is_said_or_taken(shorter):
+def test_another_course_is_neither_mentioned_nor_used(shorter):
     assert not [*train.continue_other_budget(params(*INVERSE_SQRT), Journal("another-short"))]
     assert not paths.CHECKPOINTS.joinpath("another-short").exists()
 
 
-def test_a_training_with_checkpoints_of_its_own_goes_on_from_these(shorter):
+def test_a_training_continues_from_its_own_checkpoints(shorter):
     settings = params("train.budget.steps=900", *INVERSE_SQRT)
     assert not [*train.continue_other_budget(settings, Journal("course-short"))]
 
@@ -125,7 +125,7 @@ def test_a_training_with_checkpoints_of_its_own_goes_on_from_these(shorter):
 
 @pytest.fixture
 def asked(project, monkeypatch):
-    """What the stage asks for in a project of its own, and of whom."""
+    """The requests of the stage in a project of its own, and their targets."""
     paths.PARAMS.write_text(
         yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
     )
@@ -142,7 +142,7 @@ def of_rank(rank, broadcast=lambda key: key):
     return SimpleNamespace(rank=rank, is_main=rank == 0, broadcast=broadcast)
 
 
-def test_another_rank_trains_and_tells_and_writes_nothing(asked):
+def test_other_ranks_train_and_write_nothing(asked):
     train.run_rank(params(), world := of_rank(1))
     [(inputs, given)] = asked
 
@@ -162,9 +162,7 @@ def test_a_rank_of_another_training_is_refused(asked):
 @pytest.mark.parametrize(
     ("processes", "rank", "launched"), [(1, False, False), (2, False, True), (2, True, False)]
 )
-def test_as_many_processes_are_started_as_are_wanted_but_by_none_of_them(
-    monkeypatch, processes, rank, launched
-):
+def test_only_the_first_process_starts_the_others(monkeypatch, processes, rank, launched):
     started, trained = [], []
     wanted = params(f"train.compute.processes={processes}")
     monkeypatch.setattr(train, "check_digests", lambda *_, **__: None)

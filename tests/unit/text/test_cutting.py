@@ -1,4 +1,4 @@
-"""Cutting lines into tokens, by statements of our own about every cutter and all its settings."""
+"""Splitting lines into tokens: properties of every tokenizer with all its settings."""
 
 import json
 from itertools import count, islice
@@ -54,13 +54,13 @@ def test_codes_of_languages(code):
 
 
 HOSTILE = ["de; rm -rf .", "$(id)", "de\n", "../de", "de/../..", "de\0", "de-\u0661\u0662"]
-"""Codes that would be dangerous in a command or in the name of a file."""
+"""Codes that would be dangerous in a command or in a file name."""
 
 
 @pytest.mark.parametrize(
     "code", ["d", "DE", "de-", "de_AT", "german", "de-A", "de-123456789", "", *HOSTILE]
 )
-def test_what_is_no_code_of_a_language(code):
+def test_invalid_codes_of_languages_are_refused(code):
     for sides in ({"source": code, "target": "en"}, {"source": "en", "target": code}):
         with pytest.raises(ValidationError, match="must be a language code such as de"):
             Languages(**sides)
@@ -80,12 +80,12 @@ def find_loop_by_trying(words):
 
 @given(st.lists(st.sampled_from("abc"), max_size=16))
 @settings(max_examples=60)
-def test_a_loop_is_found_as_by_trying(words):
+def test_a_loop_is_found_like_by_brute_force(words):
     assert [*find_loop(words)] == find_loop_by_trying(words)
 
 
 @pytest.mark.parametrize("size", range(1, 6))
-def test_up_to_four_words_three_times_go_in_circles(size):
+def test_three_repetitions_of_four_words_are_a_loop(size):
     run = [*"abcde"[:size]]
     around = ["x", *run, *run, *run, "y"]
     assert [*find_loop(around)] == (run if size <= 4 else [])
@@ -104,13 +104,13 @@ def test_up_to_four_words_three_times_go_in_circles(size):
         (Characters(), [*"Ja,▁3.5▁x_y▁geht’s!"]),
     ],
 )
-def test_a_line_is_cut_by_rule(tokenizer, tokens):
+def test_a_line_is_split_by_rule(tokenizer, tokens):
     assert tokenizer.encode(" Ja,\t3.5 x_y  geht’s!\u200b") == tokens
     assert tokenizer.surfaces("Ja, 3.5 x_y geht’s!") == tokens
 
 
 @given(st.text(max_size=20))
-def test_characters_give_a_line_back(line):
+def test_characters_restore_a_line(line):
     tokens = Characters().encode(line)
     assert all(len(token) == 1 for token in tokens)
     assert not any(" " in token for token in tokens)
@@ -126,14 +126,14 @@ def test_words_are_joined_with_a_space_each():
 
 @given(st.integers(0, 50), st.integers(1, 12))
 @settings(max_examples=50)
-def test_a_sample_is_spread_evenly_and_no_larger_than_asked(total, most):
+def test_a_sample_is_even_and_limited(total, most):
     lines = [f"{number}" for number in range(total)]
     step = next(step for step in count(1) if len(range(0, total, step)) <= most)
     assert [*map(int, sample_evenly(lines, total, most))] == [*range(0, total, step)]
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_subwords_are_numbered_scored_and_of_their_kind(kind):
+def test_subwords_have_numbers_scores_and_their_kind(kind):
     own = subwords(kind)
     tokens = own.vocabulary.tokens
     assert tokens[:4] == SPECIALS
@@ -153,7 +153,7 @@ def test_subwords_are_numbered_scored_and_of_their_kind(kind):
     )
 
 
-def test_digits_symbols_and_unknown_signs_are_pieces_of_their_own():
+def test_digits_symbols_and_unknown_characters_are_pieces():
     symbols = ALL_SYMBOLS[:2]
     lines = [line for line, _ in LINES] + ["Seite 1234 von 99"]
     own = Subwords.train(lines, SubwordConfig(vocab_size=330), symbols=symbols)
@@ -166,18 +166,18 @@ def test_digits_symbols_and_unknown_signs_are_pieces_of_their_own():
     assert own.decode(own.encode("中 2")) == "中 2"
 
 
-def test_a_text_that_is_too_small_is_told_with_what_to_change():
+def test_a_too_small_text_is_reported_with_remedy():
     with pytest.raises(ConfigError, match=r"^9000 pieces cannot be learnt .*vocab_size or use"):
         Subwords.train(["ein Haus"], SubwordConfig(vocab_size=9000))
 
 
-def test_fewer_pieces_than_characters_are_told_with_what_to_change():
+def test_too_small_a_vocabulary_is_reported_with_remedy():
     letters = " ".join(map(chr, range(0x4E00, 0x4E40)))
     with pytest.raises(ConfigError, match=r"^300 pieces .*required_chars.*; raise tokenize"):
         Subwords.train([letters], SubwordConfig(vocab_size=300, character_coverage=1.0))
 
 
-def test_tokenizers_come_back_from_their_folders(tmp_path):
+def test_tokenizers_are_loaded_from_their_folders(tmp_path):
     for number, own in enumerate(
         [subwords("bpe"), Characters(), SpacyWords("de"), SpacyWords("de", numbers="drop")]
     ):
@@ -192,14 +192,14 @@ def test_tokenizers_come_back_from_their_folders(tmp_path):
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", '"x"', "{"])
-def test_a_folder_without_a_tokenizer_is_told(tmp_path, text):
+def test_a_folder_without_a_tokenizer_is_reported(tmp_path, text):
     if text is not None:
         (tmp_path / "tokenizer.json").write_text(text)
     with pytest.raises(BundleError, match=r"contains no tokenizer .*run the tokenize stage again"):
         load_tokenizer(tmp_path)
 
 
-def test_a_kind_that_nobody_knows_is_told(tmp_path):
+def test_an_unknown_kind_is_reported(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps({"kind": "syllables"}))
     with pytest.raises(BundleError, match="unknown kind 'syllables'; export it again"):
         load_tokenizer(tmp_path)
@@ -224,15 +224,15 @@ PIECES = {"a": (0, -9.0), "b": (1, -9.0), "ab": (2, -1.0), "ba": (3, -2.0), "aba
         (0.5, "bab", 0.24, (1, 0, 1)),
     ],
 )
-def test_a_chance_leaves_out_as_many_merges_as_its_logarithm_says(dropout, word, chance, numbers):
-    """Of the two merges of bab, ab is the better one: below a half it is left out."""
+def test_merges_are_omitted_with_their_probability(dropout, word, chance, numbers):
+    """Of the two merges of bab, ab is the better: below one half it is omitted."""
     assert drop_merges(word, iter([chance, *[1.0] * 9]), PIECES, dropout) == numbers
 
 
 # sides and their tables
 
 
-def test_a_side_reads_a_line_once_and_knows_its_tag():
+def test_a_side_reads_a_line_with_its_tag():
     plain = Vocabulary([*SPECIALS, "für", "dich"])
     side = Side(Words("whitespace"), plain.with_tags(["own", "news"]), tag="own")
     read = side.tokenize("fu\u0308r  dich")
@@ -253,7 +253,7 @@ def test_a_side_reads_a_line_once_and_knows_its_tag():
     st.lists(st.text("abX", min_size=1, max_size=2), max_size=2, unique=True),
 )
 @settings(max_examples=60)
-def test_a_vocabulary_has_the_most_frequent_tokens_and_all_symbols(counts, least, most, symbols):
+def test_a_vocabulary_has_frequent_tokens_and_all_symbols(counts, least, most, symbols):
     made = Vocabulary.most_frequent(
         counts | {"<s>": 9}, max_size=most, min_count=least, symbols=symbols
     )

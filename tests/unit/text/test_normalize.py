@@ -1,4 +1,4 @@
-"""The one form of a line that models see, in training as in translation."""
+"""The normal form of a line in training and in translation."""
 
 import pytest
 from hypothesis import given
@@ -23,8 +23,8 @@ KINDS = {
 
 
 @pytest.mark.parametrize("line", ["½ + ² = ﬁ", "㎏…ª，（）", "É é ß ς", "5 € – „ja“", "日本語"])
-def test_what_looks_different_stays_different(line):
-    """NFKC would make 1⁄2, 2 and fi of them, and a translation could never write them again."""
+def test_different_looking_text_stays_different(line):
+    """NFKC would change them to 1⁄2, 2 and fi, and a translation could never write them again."""
     assert normalize(line) == line
 
 
@@ -52,8 +52,8 @@ def test_a_line_has_one_form(line, expected):
 @given(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")).filter(normalize)
 )
-def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_factory, line):
-    """Whatever breaks inside it the reader repairs."""
+def test_corpora_and_translations_read_the_same_line(tmp_path_factory, line):
+    """The reader repairs line breaks inside it."""
     folder = tmp_path_factory.mktemp("corpus")
     text = Text(((folder / "a", folder / "b"),))
     for path in text.parts[0]:
@@ -65,7 +65,7 @@ def test_a_line_of_a_corpus_is_seen_as_if_it_were_to_be_translated(tmp_path_fact
 
 
 def tokenized(folder, kind, line):
-    """Tokenize a corpus of one line, again and again; return its tokens and their tokenizer."""
+    """Tokenize a corpus of one line, repeated; return its tokens and their tokenizer."""
     for side in paths.SIDES:
         for split in paths.SPLITS:
             files.write_lines(folder / "corpus" / f"{split}.{side}", [line] * 20)
@@ -82,7 +82,7 @@ def tokenized(folder, kind, line):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
+def test_training_and_translation_use_the_same_tokens(tmp_path, kind):
     tokens, tokenizer = tokenized(tmp_path, kind, DECOMPOSED)
     Vocabulary([*SPECIALS, *dict.fromkeys(tokens)]).save(tmp_path / "vocabulary.txt")
     side = Side.load(tmp_path / "tokenizer" / "source", tmp_path / "vocabulary.txt")
@@ -91,7 +91,7 @@ def test_a_model_is_trained_on_the_tokens_that_it_translates(tmp_path, kind):
     assert "".join(tokens).replace("▁", "").lower() == COMPOSED.replace(" ", "").lower()
 
 
-def test_subwords_are_learnt_from_the_form_that_models_see(tmp_path):
+def test_subwords_are_learnt_from_the_normal_form(tmp_path):
     learnt = [
         tokenized(tmp_path / line[:3], "sentencepiece", line)[1] for line in (COMPOSED, DECOMPOSED)
     ]
@@ -109,8 +109,8 @@ def test_subwords_are_learnt_from_a_single_line(tmp_path, joint):
     assert all(isinstance(tokenizer, Subwords) for tokenizer in built.values())
 
 
-def test_each_side_is_cut_by_the_rules_of_its_language(tmp_path):
-    """English parts "can't" into "ca" and "n't", German knows no such word."""
+def test_each_side_is_split_by_its_language(tmp_path):
+    """English splits "can't" into "ca" and "n't"; German does not have this word."""
     line = "We can't meet 20 times."
     params = {"kind": "spacy", "numbers": "drop"}
     for side in paths.SIDES:

@@ -19,7 +19,7 @@ def split(text, *, language="en", most=1000):
 
 
 @given(texts, st.sampled_from(["en", "de", "ja", "am", "hi", "no-such", ""]), st.integers(1, 20))
-def test_nothing_but_white_space_is_left_out(text, language, most):
+def test_only_white_space_is_removed(text, language, most):
     spans = split_sentences(text, language, lambda piece: len(piece) <= most)
 
     at = 0
@@ -54,7 +54,7 @@ def test_sentences_end_where_they_do_in_their_language(language, sentences):
     assert split(between.join(sentences), language=language) == sentences
 
 
-def test_a_line_end_is_no_end_of_a_sentence():
+def test_a_line_end_ends_no_sentence():
     assert split("It runs\nover\r\nlines. And ends.") == ["It runs\nover\r\nlines.", "And ends."]
     assert split("It runs\n\nover lines.") == ["It runs\n\nover lines."]
 
@@ -66,14 +66,14 @@ def test_white_space_at_which_sentencex_would_panic(language, text):
     assert "".join("".join(split(text, language=language)).split()) == "".join(text.split())
 
 
-def test_a_text_longer_than_a_window_is_cut_nowhere_else():
+def test_a_long_text_is_split_at_sentences_alone():
     sentence = "This is the same sentence as the one before and after it."
     text = " ".join([sentence] * (3 * WINDOW // len(sentence)))
 
     assert set(split(text)) == {sentence}
 
 
-def test_a_long_sentence_is_cut_at_clauses_then_at_spaces_then_anywhere():
+def test_long_sentences_are_split_at_clauses_or_spaces():
     assert split("one two three four; five six, seven", most=25) == [
         "one two three four;",
         "five six, seven",
@@ -87,7 +87,7 @@ def test_a_long_sentence_is_cut_at_clauses_then_at_spaces_then_anywhere():
     assert split("一二三，四五六七", most=5) == ["一二三，", "四五六七"]
 
 
-def test_a_cut_keeps_a_letter_with_its_accents():
+def test_a_split_keeps_a_letter_with_its_accents():
     assert split("aaae\N{COMBINING ACUTE ACCENT}aaa", most=5) == [
         "aaae\N{COMBINING ACUTE ACCENT}",
         "aaa",
@@ -100,10 +100,10 @@ def test_a_cut_keeps_a_letter_with_its_accents():
         ("a b c", True),
         ("a b c d", False),
         ("a" * 3 * TOKEN_CHARACTERS, True),
-        ("a" * (3 * TOKEN_CHARACTERS + 1), False),  # without asking for its tokens
+        ("a" * (3 * TOKEN_CHARACTERS + 1), False),  # without counting its tokens
     ],
 )
-def test_a_sentence_has_no_more_tokens_than_it_may(text, fits):
+def test_a_sentence_keeps_within_its_token_limit(text, fits):
     assert Segmenter("en", most_tokens=3).fits(text) is fits
 
 
@@ -120,7 +120,5 @@ def test_a_sentence_has_no_more_tokens_than_it_may(text, fits):
         ("Book. Wood.", Span(5, 6), "本。", " "),
     ],
 )
-def test_sentences_without_a_space_get_one_where_a_language_writes_it(
-    source, between, target, written
-):
+def test_joined_sentences_get_a_space_if_needed(source, between, target, written):
     assert space_sentences(source, between, target) == written

@@ -61,7 +61,7 @@ def test_decoding_and_encoding_again_changes_nothing():
         ),
     ],
 )
-def test_numbers_are_kept_unless_dropped_and_other_marks_are_lost(numbers, line, words):
+def test_numbers_are_kept_unless_dropped(numbers, line, words):
     tokenizer = SpacyWords("de", numbers=numbers)
 
     assert tokenizer.encode(line) == words.split()
@@ -73,11 +73,11 @@ def test_numbers_are_kept_unless_dropped_and_other_marks_are_lost(numbers, line,
     ("tokens", "line"),
     [("ja , gut . nein", "ja, gut. nein"), (". ja", ". ja"), ("", "")],
 )
-def test_marks_follow_the_word_before_them(tokens, line):
+def test_punctuation_follows_the_word_before_it(tokens, line):
     assert without_numbers("de").decode(tokens.split()) == line
 
 
-def test_starting_anew_changes_no_word(monkeypatch):
+def test_a_restart_changes_no_word(monkeypatch):
     tokenizer = SpacyWords("de")
     monkeypatch.setattr(spacy_words, "MAX_STRINGS", 3)
     line, rules = "ein kurzer und ein langer Satz, z.B. dieser.", tokenizer._tokenizer
@@ -112,7 +112,7 @@ def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
         SpacyWords.load(tmp_path)
 
 
-def test_where_spacy_is_not_installed_it_is_asked_for(tmp_path, monkeypatch):
+def test_a_missing_spacy_is_reported(tmp_path, monkeypatch):
     without_numbers("de").save(tmp_path)
     monkeypatch.setitem(sys.modules, "spacy", None)
     monkeypatch.delitem(sys.modules, "nmt_core.text.spacy_words")

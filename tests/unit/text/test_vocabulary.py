@@ -6,8 +6,8 @@ from nmt_core.base.errors import BundleError
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 
-def test_no_text_holds_what_only_a_number_means():
-    """Words that are spelt like the start, the end or padding are words."""
+def test_no_text_contains_reserved_tokens():
+    """Words spelt like the start, the end or padding are words."""
     vocabulary = Vocabulary([*SPECIALS, "a"])
 
     assert [UNK, UNK, UNK, UNK, 4] == vocabulary.encode([*SPECIALS, "a"])
@@ -15,7 +15,7 @@ def test_no_text_holds_what_only_a_number_means():
     assert [False, False, False] == [token in vocabulary for token in SPECIALS[:UNK]]
 
 
-def test_a_vocabulary_is_kept_as_text(tmp_path):
+def test_a_vocabulary_is_stored_as_text(tmp_path):
     path = tmp_path / "v.txt"
     Vocabulary([*SPECIALS, "\u2028", "ä"]).save(path)
 

@@ -13,7 +13,7 @@ def words_of(text, cuts=()):
 
 
 def link(source, answer, *, cuts=()):
-    """Return for each word of the translation the one it stands for."""
+    """Return the source word of each word of the translation."""
     before = find_words(source, cuts)
     after = find_words(answer.text, carry_cuts(source, cuts, answer.text))
     links = align_words(source, before, answer, answer.text, after)
@@ -37,8 +37,8 @@ def test_words_are_all_but_white_space(text):
         ("H2O is", [1, 2, 3], "H 2 O is"),
     ],
 )
-def test_words_are_cut_at_punctuation_and_cuts(text, cuts, words):
-    """And where no spaces are written."""
+def test_words_are_split_at_punctuation_and_cuts(text, cuts, words):
+    """Also in languages without spaces."""
     assert words_of(text, cuts) == words.split()
 
 
@@ -57,7 +57,7 @@ def test_words_have_the_links_of_their_translation(data, target, source):
     )
 
 
-def test_parts_of_a_word_have_links_of_their_own():
+def test_parts_of_a_word_have_own_links():
     source, target = "Gesetzentwurf liegt vor", "the draft law lies here"
     before, after = find_words(source, [6]), find_words(target)
 
@@ -75,14 +75,14 @@ def test_parts_of_a_word_have_links_of_their_own():
         ("Kaltes H2O ist Eis", "H2O is cold", [8, 9], "H=H 2=2 O=O is=Eis cold=Eis"),
     ],
 )
-def test_without_links_words_stand_for_those_at_about_the_same_place(source, answer, cuts, pairs):
-    """Words that were kept are cut as before, and their parts stand for the same."""
+def test_without_links_words_match_by_place(source, answer, cuts, pairs):
+    """Kept words are split as before, and their parts have the same source."""
     found = link(source, Answer(answer), cuts=cuts)
 
     assert " ".join(f"{target}={word}" for target, word in found) == pairs
 
 
-def test_the_second_of_two_words_that_were_kept_stands_for_the_second():
+def test_repeated_kept_words_match_in_order():
     source = "H2O und H2O"
     before = find_words(source, [1, 2, 9, 10])
     answer = Answer("H2O and H2O")

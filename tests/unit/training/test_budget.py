@@ -1,4 +1,4 @@
-"""How the share of a budget grows, and what ends it."""
+"""How the used share of a budget grows, and what ends it."""
 
 import pytest
 from hypothesis import given
@@ -29,7 +29,7 @@ def test_the_share_never_falls(budget, spent, more):
 
 
 @given(budgets, spendings, amounts)
-def test_the_first_limit_ends_it(budget, spent, epochs):
+def test_the_first_limit_ends_training(budget, spent, epochs):
     spent_or_not = {**spent, "epochs": epochs}
     reached = [
         name
@@ -40,7 +40,7 @@ def test_the_first_limit_ends_it(budget, spent, epochs):
     assert bool(reached) == budget.is_spent(**spent_or_not)
 
 
-def test_schedules_follow_the_greatest_share_but_not_epochs():
+def test_schedules_follow_the_largest_share_except_epochs():
     budget = Budget(steps=100, tokens=1000, seconds=10.0, epochs=1)
 
     assert budget.done(steps=10, tokens=300, seconds=2.0) == 0.3
@@ -63,7 +63,7 @@ def test_a_budget_has_a_limit():
         ),
     ],
 )
-def test_what_ends_needs_a_share_to_follow(settings, message):
+def test_settings_that_end_training_need_a_share(settings, message):
     changes = [f"train.{one}" for one in ("budget.steps=null", "budget.epochs=3", *settings)]
     values = compose.apply_changes(compose.compose_groups(["data=demo"]), changes)
 

@@ -1,4 +1,4 @@
-"""Checkpoints are whole or not there, and damage is noticed."""
+"""Checkpoints are whole or absent, and damage is found."""
 
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,7 +33,7 @@ def damage(path):
     path.write_bytes(content)
 
 
-def test_newest_comes_back_and_others_go(store):
+def test_newest_is_restored_and_others_removed(store):
     newest, names = store.newest(), ["step-00000002", "step-00000010"]
 
     assert (newest.progress, newest.tensors["model.w"].tolist()) == (checkpoint(10).progress, [10])
@@ -67,7 +67,7 @@ def record(text):
         (".json", record("\ud800"), 1),
     ],
 )
-def test_checkpoint_before_a_damaged_one_is_taken(store, suffix, change, rejected):
+def test_checkpoint_before_a_damaged_one_is_loaded(store, suffix, change, rejected):
     change(store.folder / f"step-00000010{suffix}")
 
     assert store.newest().progress["step"] == 2
@@ -75,7 +75,7 @@ def test_checkpoint_before_a_damaged_one_is_taken(store, suffix, change, rejecte
 
 
 def test_training_never_starts_anew_silently(store):
-    """If all are damaged, that is an error and not a beginning."""
+    """If all are damaged, training stops with an error instead of starting again."""
     for path in store.folder.glob("*.safetensors"):
         damage(path)
 
@@ -85,7 +85,7 @@ def test_training_never_starts_anew_silently(store):
     assert "delete the folder to train from the beginning" in str(error.value)
 
 
-def test_full_disk_leaves_the_old_one(store, monkeypatch):
+def test_full_disk_keeps_the_old_checkpoint(store, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -107,8 +107,8 @@ def test_best_is_stored_apart(store):
     assert [11.0] == again.best().tensors["model.w"].tolist()
 
 
-def test_outdated_files_go_and_foreign_ones_stay(store):
-    """Old checkpoints and bests, tensors without a record, parts of a process that was killed."""
+def test_only_outdated_own_files_are_removed(store):
+    """Old checkpoints and bests, tensors without a record, parts of a killed process."""
     for step in (11, 12, 13):
         store.save_best(checkpoint(step), step=step)
         store.save(checkpoint(step), step=step)
@@ -126,7 +126,7 @@ def test_outdated_files_go_and_foreign_ones_stay(store):
 
 @pytest.mark.parametrize("removed", range(5))
 def test_half_removed_checkpoint_is_not_damaged(tmp_path, monkeypatch, removed):
-    """A checkpoint counts no longer before anything of it, or the best that it names, is gone."""
+    """A checkpoint is invalid before any of its files, or its best model, is removed."""
     store = CheckpointStore(tmp_path, keep=1)
     store.save_best(checkpoint(1), step=1)
     store.save(checkpoint(1), step=1)
@@ -149,7 +149,7 @@ def test_half_removed_checkpoint_is_not_damaged(tmp_path, monkeypatch, removed):
     assert after.rejected == ["step-00000002.safetensors was altered since it was written"]
 
 
-def test_best_of_a_lost_future_does_not_count(tmp_path):
+def test_best_of_a_lost_future_is_ignored(tmp_path):
     """A power cut between a best model and its checkpoint, and a budget of seconds after it."""
     store = CheckpointStore(tmp_path)
     store.save_best(checkpoint(1000), step=1000)
@@ -166,7 +166,7 @@ def test_best_of_a_lost_future_does_not_count(tmp_path):
 
 @contextmanager
 def power_for(changes):
-    """Let a store come to so many changes of its folder, and no further."""
+    """Allow a store a number of changes of its folder, and then fail."""
     left = iter(range(changes))
 
     def cut(change):
@@ -186,7 +186,7 @@ def power_for(changes):
 
 
 def train(store, scores, *, until):
-    """Go on where the store says, with so many validations; return what was best."""
+    """Continue from the store with a number of validations; return the best."""
     found = store.newest()
     step, best, value = (0, None, -1) if found is None else found.progress["at"]
     for number in range(step + 1, until + 1):
@@ -203,10 +203,10 @@ scores = st.lists(st.integers(0, 9), min_size=8, max_size=8)
 
 @pytest.mark.slow
 @given(scores, scores, st.integers(0, 40), st.integers(4, 8), st.booleans())
-def test_best_is_that_of_its_own_past(
+def test_best_belongs_to_its_own_past(
     tmp_path_factory, first, second, changes, until, newest_is_damaged
 ):
-    """What came after the cut scores otherwise than what came before, as on another machine."""
+    """Scores after the cut differ from those before, as on another machine."""
     folder = tmp_path_factory.mktemp("checkpoints")
     with power_for(changes):
         train(CheckpointStore(folder), first, until=8)
@@ -222,8 +222,8 @@ def test_best_is_that_of_its_own_past(
     assert best is None or again.best().progress["step"] == best
 
 
-def test_every_changed_character_is_noticed(store):
-    """Digits above all: one of the position of the data would train other weights."""
+def test_every_changed_character_is_found(store):
+    """Above all digits: a changed position of the data would train other weights."""
     path = store.folder / "step-00000010.json"
     text = path.read_text()
     whole = store.newest().progress
@@ -235,7 +235,7 @@ def test_every_changed_character_is_noticed(store):
 
 
 def test_damaged_best_is_found_before_training_continues(store):
-    """The checkpoint before it, which names another, makes it anew."""
+    """The checkpoint before it, which names another best, makes it again."""
     store.save_best(checkpoint(11), step=11)
     store.save(checkpoint(11), step=11)
     damage(store.folder / "best-00000011.safetensors")

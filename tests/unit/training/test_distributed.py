@@ -11,7 +11,7 @@ from nmt_core.training.settings import WorldConfig
 
 
 @pytest.mark.parametrize("environment", [{}, {"TORCHELASTIC_RUN_ID": "x", "WORLD_SIZE": "1"}])
-def test_one_process_is_a_world_that_needs_no_group(monkeypatch, environment):
+def test_one_process_needs_no_process_group(monkeypatch, environment):
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -21,7 +21,7 @@ def test_one_process_is_a_world_that_needs_no_group(monkeypatch, environment):
         assert not dist.is_initialized()
 
 
-def test_alone_everything_is_as_it_was():
+def test_one_process_changes_nothing():
     weight = torch.ones(2, requires_grad=True)
     loss, done = torch.tensor(3.0), []
 
@@ -34,8 +34,8 @@ def test_alone_everything_is_as_it_was():
     assert done == [1]
 
 
-def test_gradients_are_summed_and_who_read_nothing_gets_those_of_the_others(monkeypatch):
-    """Of two processes, the other of which has gradients of 1 and a loss of 5."""
+def test_gradients_are_summed_even_without_own_data(monkeypatch):
+    """The other of two processes has gradients of 1 and a loss of 5."""
     others = torch.tensor([1.0, 1.0, 1.0, 1.0, 5.0])
     monkeypatch.setattr(dist, "all_reduce", lambda told: told.add_(others))
     read, unread = (torch.ones(2, requires_grad=True) for _ in range(2))
@@ -77,7 +77,7 @@ def test_each_process_takes_a_gpu_of_its_machine(monkeypatch, places, device, gp
     assert joined == {"rank": rank, "world_size": size, "timeout": timedelta(seconds=7)}
 
 
-def test_every_process_needs_a_gpu_of_its_own(monkeypatch):
+def test_every_process_needs_its_own_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(ConfigError, match="4 processes require 4 GPUs, but this machine has 2"):
         take_gpu(1, processes=4)

@@ -1,4 +1,4 @@
-"""All processes of a training end after the same update, whichever of them knows when."""
+"""All processes of a training end after the same update, whichever notices the end."""
 
 import signal
 import threading
@@ -26,13 +26,13 @@ def folder(texts, tmp_path):
 
 
 def train(monkeypatch, folder, *, asked_at=(0, 0), **settings):
-    """Train as two processes; return the signal that stopped each, and where.
+    """Train as two processes; return the signal that stopped each, and its update.
 
     Args:
-        monkeypatch: replaces what lies between processes.
-        folder: of the checkpoints.
-        asked_at: updates after which each is asked to stop; 0 for never.
-        settings: of the training.
+      monkeypatch: replaces communication between processes.
+      folder: of the checkpoints.
+      asked_at: updates after which each gets a signal; 0 for never.
+      settings: of the training.
     """
     trainings = {}
 
@@ -65,7 +65,7 @@ def train(monkeypatch, folder, *, asked_at=(0, 0), **settings):
     ids=["steps", "epochs", "seconds", "patience"],
 )
 def test_all_end_at_once(monkeypatch, folder, settings, steps):
-    """Though only the first knows how its validations were."""
+    """Although only the first process knows the validation scores."""
     found, saved = train(monkeypatch, folder, **settings)
 
     assert found == [(0, steps or saved)] * 2
@@ -74,7 +74,7 @@ def test_all_end_at_once(monkeypatch, folder, settings, steps):
 
 @pytest.mark.parametrize("asked_at", [(3, 0), (0, 3), (3, 4)])
 @pytest.mark.parametrize("every", [3, 100])
-def test_a_signal_to_any_stops_all(monkeypatch, folder, asked_at, every):
+def test_a_signal_to_any_process_stops_all(monkeypatch, folder, asked_at, every):
     """After a validation, too, and after the same update, which is saved."""
     found, saved = train(monkeypatch, folder, asked_at=asked_at, validate_every=every)
 
@@ -82,8 +82,8 @@ def test_a_signal_to_any_stops_all(monkeypatch, folder, asked_at, every):
     assert saved == 3
 
 
-def test_a_signal_amid_the_last_validation_stops_nothing(monkeypatch, folder):
-    """What has ended has not been interrupted."""
+def test_a_signal_in_the_last_validation_stops_nothing(monkeypatch, folder):
+    """A finished training was not interrupted."""
     found, _ = train(monkeypatch, folder, asked_at=(3, 3), budget=Budget(steps=3))
 
     assert found == [(0, 3)] * 2

@@ -1,4 +1,4 @@
-"""A model that starts from another is that model, as far as both know the same tokens."""
+"""A model that starts from another equals it, as far as both know the same tokens."""
 
 import pytest
 import torch
@@ -29,7 +29,7 @@ def fresh(name, size=None, seed=1):
 
 
 def finished(name, seed=2):
-    """A model that was trained elsewhere, and that model to start from."""
+    """A model trained elsewhere, and its settings as initial model."""
     model = fresh(name, seed=seed)
     with torch.no_grad():
         for weight in model.parameters():
@@ -39,7 +39,7 @@ def finished(name, seed=2):
 
 
 def predict(model, source, target, of):
-    """The logits of some tokens after every position of a target."""
+    """Return the logits of some tokens after every position of a target."""
     padding = torch.zeros(1, len(source), dtype=torch.bool)
     memory = model.encode(torch.tensor([source]), padding)
     hidden, _ = model.decode(torch.tensor([target]), memory, model.start(memory))
@@ -51,7 +51,7 @@ def start(initial, model, name, vocabulary=KNOWN, parts=ALL):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_with_the_same_tokens_it_is_the_same_model(name):
+def test_with_the_same_tokens_models_are_equal(name):
     model, initial = finished(name)
     new = fresh(name)
 
@@ -65,8 +65,8 @@ def test_with_the_same_tokens_it_is_the_same_model(name):
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("name", NAMES)
-def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share):
-    """New tokens, and parts that it did not start from, stay as they were trained."""
+def test_averages_mix_both_models_for_shared_tokens(name, share):
+    """New tokens, and parts that were not taken, stay as trained."""
     _, initial = finished(name)
     vocabulary = Vocabulary([*SPECIALS, "new", *reversed(WORDS)])
     model = fresh(name, len(vocabulary), seed=7)
@@ -89,8 +89,8 @@ def test_an_average_lies_between_the_two_where_both_know_the_tokens(name, share)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_tokens_are_known_by_what_they_are_not_by_their_numbers(name):
-    """Tokens in another order, two of them new, one unknown by now."""
+def test_tokens_are_matched_by_text_not_number(name):
+    """Tokens in another order, two of them new, one missing."""
     model, initial = finished(name)
     words = ["new", "e", "b", "a", "newer", "d"]
     vocabulary = Vocabulary([*SPECIALS, *words])
@@ -110,7 +110,7 @@ def test_tokens_are_known_by_what_they_are_not_by_their_numbers(name):
 
 @pytest.mark.parametrize("part", ALL)
 @pytest.mark.parametrize("name", ["transformer", "convs2s", "rnn_bahdanau", "rnn_additive_fed"])
-def test_a_part_is_taken_and_the_rest_left_to_chance(name, part):
+def test_one_part_is_taken_the_rest_random(name, part):
     _, initial = finished(name)
     new, untouched = fresh(name), fresh(name)
 
@@ -128,7 +128,7 @@ UNTIED = [name for name in NAMES if tiny_config(name).tie != "all"]
 
 
 @pytest.mark.parametrize("name", UNTIED)
-def test_tokens_of_a_side_are_matched_with_those_of_that_side(name):
+def test_tokens_are_matched_on_their_side(name):
     source, target = (Vocabulary([*SPECIALS, *words]) for words in ("ea", "dbc"))
     torch.manual_seed(3)
     new = build_model(tiny_config(name), source_size=len(source), target_size=len(target)).eval()
@@ -142,7 +142,7 @@ def test_tokens_of_a_side_are_matched_with_those_of_that_side(name):
     assert {len(weight) for weight in of_words.values()} == {len(source), len(target)}
 
 
-def test_another_shape_is_refused_with_what_to_set():
+def test_another_shape_is_refused_with_a_remedy():
     _, initial = finished("transformer")
     wider = tiny_config("transformer").model_copy(update={"feed_forward_width": 48, "norm": "post"})
     model = build_model(wider, source_size=len(KNOWN), target_size=len(KNOWN))
@@ -154,7 +154,7 @@ def test_another_shape_is_refused_with_what_to_set():
     assert 'train.model.norm="pre"' in str(error.value)
 
 
-def test_layers_of_a_part_that_is_not_taken_may_be_others():
+def test_parts_not_taken_may_have_other_layers():
     _, initial = finished("transformer")
     shallow = tiny_config("transformer").model_copy(update={"decoder_layers": 1, "dropout": 0.4})
     model = build_model(shallow, source_size=len(KNOWN), target_size=len(KNOWN))

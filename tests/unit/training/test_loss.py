@@ -1,4 +1,4 @@
-"""Our cross entropy is torch's, forwards and backwards."""
+"""Our cross entropy equals torch's, forwards and backwards."""
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ smoothings = st.sampled_from([0.0, 0.1, 0.5])
 
 
 @given(st.integers(1, 7), st.integers(2, 9), smoothings, st.integers(0, 2**32 - 1))
-def test_loss_and_gradient_are_torchs(tokens, vocabulary, smoothing, seed):
+def test_loss_and_gradient_equal_torchs(tokens, vocabulary, smoothing, seed):
     draw = torch.Generator().manual_seed(seed)
     logits = 5 * torch.randn(tokens, vocabulary, generator=draw, dtype=torch.float64)
     target = torch.randint(vocabulary, (tokens,), generator=draw)
@@ -38,7 +38,7 @@ def test_large_logits_do_not_overflow():
 
 
 def test_weights_are_shares():
-    """Per token all weigh the same; per sentence, each sentence does."""
+    """Per token, all tokens weigh the same; per sentence, all sentences do."""
     batch = collate([([4], [5, 6]), ([4], [])])
 
     assert [0.25] * 4 == compute_token_weights(batch, "token").tolist()
@@ -49,7 +49,7 @@ def test_weights_are_shares():
         assert compute_token_weights(batch, per, torch.float64).dtype == torch.float64
 
 
-def test_the_articles_loss_is_the_mean_over_sentences_of_means_over_tokens(model):
+def test_the_articles_loss_averages_means_of_sentences(model):
     pairs = [([4, 5], [6]), ([7], [4, 5, 6])]
     batch = collate(pairs)
     logits = model(batch.source, batch.source_padding, batch.target_input)

@@ -19,7 +19,7 @@ def held(optimizer):
 
 @pytest.mark.parametrize("config", [AdamW(), Muon(), NesterovSgd()])
 @pytest.mark.parametrize("frozen", [True, False])
-def test_frozen_weights_are_left_out_and_no_other(config, frozen):
+def test_only_frozen_weights_are_excluded(config, frozen):
     rows = {side: torch.randn(9, 16) for side in ("source", "target")}
     vectors = {side: build_pretrained_embedding(x, frozen=frozen) for side, x in rows.items()}
     model = build_model(
@@ -41,7 +41,7 @@ def test_tied_weights_are_updated_once(config):
 
 @pytest.mark.parametrize("config", [AdamW(weight_decay=0.5), Muon(weight_decay=0.25)])
 def test_only_matrices_decay(config):
-    """With no gradient, a matrix shrinks by rate times decay; biases and norms stay."""
+    """Without a gradient, a matrix shrinks by rate times decay; biases and norms stay."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.LayerNorm(2))
     before = [weight.detach().clone() for weight in model.parameters()]
     optimizer = build_optimizer(model, config)
@@ -86,7 +86,7 @@ def linear():
         ),
     ],
 )
-def test_updates_are_torchs(config, theirs):
+def test_updates_equal_torchs(config, theirs):
     ours, other = linear(), linear()
 
     for one, expected in zip(
@@ -101,7 +101,7 @@ def test_updates_are_torchs(config, theirs):
     "preset", ["transformer", "convs2s", "rnn_attention", "transformer_article"]
 )
 def test_muon_takes_the_matrices_inside_layers(preset):
-    """And neither words, nor what predicts them, nor vectors."""
+    """It takes neither embeddings, nor the output layer, nor vectors."""
     model = tiny_model(preset)
     names = {id(weight): name for name, weight in model.named_parameters()}
     found = {names[id(weight)] for weight in find_hidden_matrices(model)}
@@ -116,7 +116,7 @@ def test_muon_takes_the_matrices_inside_layers(preset):
 
 @pytest.mark.parametrize("shape", [(8, 8), (16, 4), (4, 16)])
 def test_orthogonal_matrices_keep_their_singular_vectors(shape):
-    """Of several at once, each as if it were alone; singular values end between 0.6 and 1.3."""
+    """Several at once, each independent; singular values end between 0.6 and 1.3."""
     torch.manual_seed(3)
     matrices = torch.randn(3, *shape, dtype=torch.float64)
     found = orthogonalize(matrices, 8)
@@ -134,8 +134,8 @@ def layers():
     return torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Linear(6, 6), torch.nn.Linear(6, 2))
 
 
-def test_updates_of_muon_are_torchs():
-    """Of matrices: torch's own, which rounds to bfloat16; of all else, AdamW's."""
+def test_updates_of_muon_equal_torchs():
+    """Matrices follow torch's own, which rounds to bfloat16; everything else follows AdamW."""
     config = Muon(beta1=0.8, beta2=0.95, epsilon=1e-5, orthogonal_steps=4, matrix_rate=0.5)
     ours, other = layers(), layers()
     begin = [weight.detach().clone() for weight in ours.parameters()]
@@ -168,8 +168,8 @@ def test_updates_of_muon_are_torchs():
         assert error < (0.05 if found.dim() == 2 else 1e-4) * moved
 
 
-def test_muon_goes_on_from_its_state():
-    """All that it remembers is in its state, as of any optimizer."""
+def test_muon_resumes_from_its_state():
+    """Everything that it needs is in its state, as in any optimizer."""
     whole, cut = layers(), layers()
     one, first = build_optimizer(whole, Muon()), build_optimizer(cut, Muon())
     trained(whole, one, steps=4)

@@ -1,4 +1,4 @@
-"""The sampled loss is the full one on all words, and close to it on some."""
+"""The sampled loss equals the full loss with all words, and is close to it with some."""
 
 from functools import partial
 
@@ -33,8 +33,8 @@ def sampled(logits, drawn, log_probability):
 
 
 @given(st.integers(1, 3000), st.integers(1, 3500))
-def test_as_many_words_are_drawn_as_asked(words, expected):
-    """On average; frequent ones are more probable, and none is impossible."""
+def test_the_requested_number_of_words_is_drawn(words, expected):
+    """On average; frequent words are more probable, and no word is impossible."""
     probabilities = compute_inclusion(words, expected)
 
     assert probabilities.sum() == pytest.approx(min(words, expected))
@@ -56,8 +56,8 @@ def test_all_words_give_the_full_loss():
 
 
 @pytest.mark.parametrize("row", range(3))
-def test_a_right_word_counts_once_and_only_where_it_is_right(row):
-    """Drawn or not; and what is right elsewhere weighs nothing unless it is drawn."""
+def test_a_right_word_counts_once_at_its_place(row):
+    """Drawn or not; right words of other positions have no weight unless they are drawn."""
 
     def alone(*drawn):
         one = slice(row, row + 1)
@@ -75,7 +75,7 @@ def test_a_right_word_counts_once_and_only_where_it_is_right(row):
 
 
 def estimates(expected, draws):
-    """Losses and gradients of many draws."""
+    """Return losses and gradients of many draws."""
     probabilities = compute_inclusion(WORDS, expected)
     random = np.random.default_rng(0)
     for _ in range(draws):
@@ -88,7 +88,7 @@ def estimates(expected, draws):
         yield losses.detach(), logits.grad
 
 
-def test_the_sum_in_the_softmax_is_estimated_without_bias():
+def test_the_softmax_sum_is_estimated_without_bias():
     right = LOGITS.gather(1, TARGET[:, None]).squeeze(1)
     totals = torch.stack([(losses + right).exp() for losses, _ in estimates(10, 3000)])
     error = totals.std(dim=0) / len(totals) ** 0.5
@@ -96,7 +96,7 @@ def test_the_sum_in_the_softmax_is_estimated_without_bias():
     assert ((totals.mean(dim=0) - LOGITS.exp().sum(dim=1)).abs() < 4 * error).all()
 
 
-def test_the_models_loss_is_the_full_one_when_all_words_are_drawn(model):
+def test_drawing_all_words_gives_the_models_full_loss(model):
     batch = collate([([4, 5, 6], [7, 4]), ([8], [6, 5, 5])])
     estimate = partial(estimate_losses, words=TARGET_SIZE, seed=1, step=2)
     found = batch_loss(model, batch, label_smoothing=0.0, per="sentence", estimate=estimate)

@@ -7,7 +7,7 @@ import pytest
 from nmt_core.training.settings import CosineRestarts, InverseSquareRoot, WarmupDecay
 
 
-def test_inverse_square_root_is_the_papers():
+def test_inverse_square_root_equals_the_papers():
     """Vaswani et al. 2017, equation 3, scaled to the peak at the end of the warm-up."""
     schedule = InverseSquareRoot(learning_rate=0.5, warmup_steps=10)
 
@@ -20,7 +20,7 @@ def test_inverse_square_root_is_the_papers():
 
 
 @pytest.mark.parametrize("shape", ["cosine", "linear"])
-def test_warmup_decay_rises_to_the_peak_and_falls_to_the_floor(shape):
+def test_warmup_decay_rises_to_the_peak_and_falls(shape):
     schedule = WarmupDecay(learning_rate=2.0, warmup=0.1, shape=shape, floor=0.25)
     rates = [schedule.rate(7, step / 100) for step in range(101)]
 
@@ -33,7 +33,7 @@ def test_warmup_decay_rises_to_the_peak_and_falls_to_the_floor(shape):
 @pytest.mark.parametrize(
     ("settings", "rates"),
     [
-        (  # each cycle begins, halves and ends where the formula puts it
+        (  # each cycle starts, halves and ends where the formula says
             {"first_steps": 100, "length_factor": 2.0, "rate_factor": 0.9, "floor": 0.01},
             {0: 1, 50: 0.505, 100: 0.9, 200: 0.9 * 0.505, 300: 0.81},
         ),
@@ -43,7 +43,7 @@ def test_warmup_decay_rises_to_the_peak_and_falls_to_the_floor(shape):
         ),
     ],
 )
-def test_restarts_are_the_articles(settings, rates):
+def test_restarts_equal_the_articles(settings, rates):
     schedule = CosineRestarts(learning_rate=0.02, **settings)
 
     assert [schedule.rate(step, 0.5) for step in rates] == pytest.approx(

@@ -1,4 +1,4 @@
-"""How often the decoder reads its own words, and that they are its own."""
+"""How often the decoder reads its own words, and that the words are its own."""
 
 import math
 
@@ -21,14 +21,14 @@ shares = st.floats(0, 1)
 
 
 def own_places(batch, probability, seed):
-    """Where own words go, as drawn first."""
+    """Return where own words are inserted, as drawn first."""
     torch.manual_seed(seed)
     places = torch.rand(batch.target_input.shape) < probability
     return places & (batch.target_input != PAD) & (batch.target_input != BOS)
 
 
 @given(finals, shares)
-def test_probabilities_are_the_papers(final, done):
+def test_probabilities_equal_the_papers(final, done):
     """A line; a decay of the reference by a constant factor; and a logistic function."""
 
     def probability(shape):
@@ -53,8 +53,8 @@ def test_at_first_nothing_changes():
     assert batch is replace_with_predictions(Toy(), batch, ScheduledSampling(), 1.0)
 
 
-def test_own_words_are_what_the_model_would_write(model):
-    """After all it has read before, own words among it; nothing else is replaced."""
+def test_own_words_are_the_models_predictions(model):
+    """The model predicts them after all words before, own words included; no other changes."""
     batch = collate(PAIRS)
     sampling = ScheduledSampling(shape="linear", final=0.6, choose="best")
     own = own_places(batch, 0.6, seed=4)
@@ -70,7 +70,7 @@ def test_own_words_are_what_the_model_would_write(model):
     assert torch.equal(mixed.target_output, batch.target_output)
 
 
-def test_words_are_drawn_as_probable_as_they_are():
+def test_words_are_drawn_with_their_probability():
     model = Toy(3)
     batch = collate([([4, 5], [4])] * 4000)
     torch.manual_seed(0)
@@ -90,7 +90,7 @@ def test_words_are_drawn_as_probable_as_they_are():
 
 
 def test_nothing_is_dropped_while_words_are_drawn():
-    """And dropout goes on afterwards."""
+    """Dropout continues afterwards."""
     model = tiny_model("transformer").train()
     batch = collate(PAIRS)
     sampling = ScheduledSampling(shape="linear", final=0.9, choose="best")

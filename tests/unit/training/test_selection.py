@@ -8,8 +8,8 @@ merits = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, m
 
 
 @given(merits=merits, patience=st.none() | st.integers(1, 5))
-def test_the_best_is_kept_and_waited_for_as_by_hand(merits, patience):
-    """By hand: remember the best so far, and count those that were no better."""
+def test_best_and_patience_equal_the_manual_count(merits, patience):
+    """By hand: remember the best so far, and count validations that were no better."""
     best, waited = None, 0
     for merit in merits:
         is_best = best is None or merit > best

@@ -63,7 +63,7 @@ def bundle(exported, tmp_path):
     return Path(shutil.copytree(exported, tmp_path / "export"))
 
 
-def test_a_loaded_model_translates_as_the_one_that_was_saved(bundle):
+def test_a_loaded_model_translates_like_the_saved_one(bundle):
     original, loaded = tiny_translator(), Translator.load(bundle)
 
     assert original.search(LINES, n_best=3) == loaded.search(LINES, n_best=3)
@@ -127,7 +127,7 @@ def alter(path):
         ([".hidden", "a.pkl", "tokenizer/a.json"], Path.touch, "was added"),
     ],
 )
-def test_altered_missing_or_additional_files_are_refused_by_name(bundle, names, damage, told):
+def test_altered_missing_and_additional_files_are_refused(bundle, names, damage, told):
     for name in names:
         damage(bundle / name)
 
@@ -220,7 +220,7 @@ HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
         ),
     ],
 )
-def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, told):
+def test_malformed_files_give_an_error_of_one_sentence(bundle, name, content, told):
     reseal(bundle, name, content)
 
     with pytest.raises(NmtError, match=told) as error:
@@ -238,7 +238,7 @@ def test_what_was_sealed_malformed_is_told_in_a_sentence(bundle, name, content, 
         {"positions": "learned", "max_positions": 1_000_000},
     ],
 )
-def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, more, monkeypatch):
+def test_oversized_settings_are_refused_before_allocation(bundle, more, monkeypatch):
     places = []
 
     def build(*arguments, **named):
@@ -254,8 +254,8 @@ def test_settings_beyond_the_weights_are_refused_before_memory_is_taken(bundle, 
     assert ["meta"] == places
 
 
-def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
-    """A link may lead elsewhere tomorrow, and reading a pipe has no end."""
+def test_a_bundle_has_only_files_and_folders(bundle, tmp_path):
+    """A link can change its target, and reading a pipe can last for ever."""
     (bundle / "model.json").rename(tmp_path / "elsewhere.json")
     (bundle / "model.json").symlink_to(tmp_path / "elsewhere.json")
     (bundle / "notes").mkdir()
@@ -280,7 +280,7 @@ def test_only_files_and_their_folders_are_in_a_bundle(bundle, tmp_path):
     "make", [lambda path: path.symlink_to("kept.json"), Path.mkdir, os.mkfifo], ids=range(3)
 )
 def test_a_manifest_that_is_no_file_is_refused(bundle, make):
-    """Opening a pipe would wait for whoever writes, for ever."""
+    """Opening a pipe would wait for a writer for ever."""
     (bundle / MANIFEST).rename(bundle / "kept.json")
     make(bundle / MANIFEST)
 
@@ -289,7 +289,7 @@ def test_a_manifest_that_is_no_file_is_refused(bundle, make):
             look(bundle)
 
 
-def test_a_manifest_without_end_is_not_read(bundle):
+def test_an_endless_manifest_is_not_read(bundle):
     content = (bundle / MANIFEST).read_bytes()
     (bundle / MANIFEST).write_bytes(content.ljust(MAX_MANIFEST_BYTES))
     verify_bundle(bundle)
@@ -300,8 +300,8 @@ def test_a_manifest_without_end_is_not_read(bundle):
             look(bundle)
 
 
-def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
-    """The weights fit, but the model is another; the folder that was there stays as it was."""
+def test_wrong_settings_are_found_at_export(bundle):
+    """The weights fit, but the model is another; the old folder stays unchanged."""
     before = list_contents(bundle)
     other = MODEL.model_copy(update={"scale_embeddings": False})
 
@@ -311,7 +311,7 @@ def test_settings_that_are_not_the_models_are_caught_at_export(bundle):
     assert [bundle] == list(bundle.parent.iterdir())
 
 
-def test_golden_sentences_tell_another_model(bundle):
+def test_golden_sentences_reveal_another_model(bundle):
     translator = Translator.load(bundle)
 
     assert check_golden(translator, bundle) == []
@@ -329,7 +329,7 @@ def test_golden_sentences_tell_another_model(bundle):
 
 
 def change_golden(folder, number):
-    """Seal other translations of so many golden sentences."""
+    """Seal other translations of a number of golden sentences."""
     kept = files.read_json(folder / "golden.json")
     for answer in kept[:number]:
         answer["text"] += " and more"
@@ -350,13 +350,13 @@ def test_model_replaced_after_its_trial_is_refused(bundle, monkeypatch):
         trial.load_tried(bundle)
 
 
-def test_a_device_that_is_not_there_is_named(bundle):
+def test_a_missing_device_is_named(bundle):
     for name in ("toaster", "cuda:77"):
         with pytest.raises(ConfigError, match=f"no device '{name}' here"):
             Translator.load(bundle, device=name)
 
 
-def test_translating_needs_no_network_no_home_and_writes_nothing(bundle, monkeypatch):
+def test_translating_needs_no_network_and_writes_nothing(bundle, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the network was asked")
 
@@ -382,7 +382,7 @@ def seal_files(folder, known):
     return folder
 
 
-def test_nothing_an_empty_folder_and_an_older_model_of_its_kind_may_be_replaced(tmp_path):
+def test_only_empty_folders_and_similar_models_are_replaced(tmp_path):
     (tmp_path / "empty").mkdir()
     seal_files(tmp_path / "older", "classifier 1")
 
@@ -393,7 +393,7 @@ def test_nothing_an_empty_folder_and_an_older_model_of_its_kind_may_be_replaced(
 
 @pytest.mark.parametrize("known", ["language model 2", FORMAT, "classifier"])
 def test_other_content_is_not_replaced(tmp_path, known):
-    """Neither a model of another kind, nor what lies beside a model or is none."""
+    """Neither a model of another kind, nor files beside a model, nor other folders."""
     other = seal_files(tmp_path / "other", known)
     older = seal_files(tmp_path / "older", "classifier 2")
     (older / "notes").mkdir()

@@ -45,7 +45,7 @@ PAIRS = st.lists(st.tuples(st.sampled_from([0, 0.1, 0.25, 0.5, 1]), st.booleans(
 
 
 def make_text(count, seed=0):
-    """Lines with translations of several scores and lengths, of which some repeat or lose a word.
+    """Lines with translations of several scores and lengths, some with a repeated or lost word.
 
     Also whether each is good, by a logistic function of its score and its length.
     """
@@ -87,7 +87,7 @@ def test_tenths_odds_and_deviations():
     assert FARTHEST == 4
 
 
-def test_features_are_what_their_names_say():
+def test_features_have_their_documented_values():
     translation = translate_as(["das", "Haus", "geht"] * 2, -0.5, (BREACH,))
     features = measure_features("  ein\u00a0 \u00adHaus\n", translation)
 
@@ -135,7 +135,7 @@ def test_estimate_is_the_logistic_of_weighted_features():
 
 
 @given(PAIRS)
-def test_area_error_and_curve_are_those_of_their_definitions(pairs):
+def test_area_error_and_curve_follow_their_definitions(pairs):
     confidences, good = (np.array(column) for column in zip(*pairs, strict=True))
     wins = [
         (ours > theirs) + (ours == theirs) / 2
@@ -158,8 +158,8 @@ def test_area_error_and_curve_are_those_of_their_definitions(pairs):
 # fitting
 
 
-def test_weights_are_those_of_the_least_penalized_loss():
-    """Its slope is 0, except for weights whose sign is given."""
+def test_weights_minimize_the_penalized_loss():
+    """Its gradient is 0, except for weights with a constrained sign."""
     draw = np.random.default_rng(1)
     rows = draw.normal(size=(300, len(SIGNS)))
     good = rows[:, 0] + rows[:, 1] > 0.2
@@ -180,7 +180,7 @@ def test_confidence_is_calibrated_on_other_text(fitted):
     assert sum(each.sentences for each in measured.curve) == len(good)
 
 
-def test_fit_does_not_depend_on_order_nor_estimates_on_neighbours(fitted):
+def test_fits_and_estimates_do_not_depend_on_order(fitted):
     sources, translations, good = make_text(1000)
     reversed_fit = fit_confidence(sources[::-1], translations[::-1], good[::-1], good_chrf=50.0)
     ours, theirs = (model.estimate(sources, translations) for model in (fitted, reversed_fit))
@@ -217,14 +217,14 @@ def test_signs_of_bad_translations_never_raise_confidence(chosen, score, less):
         (0, 0, False),
     ],
 )
-def test_too_few_of_a_kind_cannot_be_fitted_on(total, good, fits):
+def test_too_few_of_a_kind_give_no_fit(total, good, fits):
     reason = explain_unfit(np.arange(total) < good)
 
     assert (reason is None) is fits
     assert fits or str(total) in reason
 
 
-def test_constant_features_have_no_weight_and_unknown_words_are_counted():
+def test_constant_features_get_no_weight():
     sources, translations, good = make_text(300)
     changed = [
         each._replace(breaches=(), unknown_words=("x", "y") if number % 3 == 0 else ())
@@ -248,7 +248,7 @@ def judging():
     return replace(plain, confidence_model=judge_by_score(score - 0.01))
 
 
-def test_every_candidate_has_a_confidence_and_empty_lines_have_none(judging):
+def test_every_candidate_but_empty_lines_has_confidence(judging):
     searched = judging.search(LINES, n_best=3)
 
     for line, several in zip(LINES, searched, strict=True):
@@ -296,7 +296,7 @@ def test_samples_and_given_prefixes_have_no_confidence(judging):
     assert free.confidence is not None
 
 
-def test_engines_judge_by_their_own_model_or_else_the_bundles(tmp_path, judging, fitted):
+def test_engines_use_their_own_confidence_model_first(tmp_path, judging, fitted):
     written, _ = prepare_engines(
         ("int8", "float32"),
         translator=judging,
@@ -306,7 +306,7 @@ def test_engines_judge_by_their_own_model_or_else_the_bundles(tmp_path, judging,
         threads=1,
     )
     folder = export(tmp_path / "export", translator=judging, engines=written)
-    own = f"engines/ctranslate2_int8/{CONFIDENCE}"  # as earlier exports have it
+    own = f"engines/ctranslate2_int8/{CONFIDENCE}"  # as in earlier exports
     (folder / own).touch()
     reseal(folder, own, fitted.model_dump_json().encode())
     models = {

@@ -56,7 +56,7 @@ def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None, shortlist=
 
 
 @pytest.mark.parametrize("name", [*NAMES, "torch"])
-def test_an_engine_that_is_loaded_translates_as_exported(bundle, name):
+def test_a_loaded_engine_translates_as_exported(bundle, name):
     translator = Translator.load(bundle, engine=name, threads=1)
 
     assert translator.engine.name == name
@@ -117,7 +117,7 @@ def test_unknown_engines_of_earlier_exports_are_ignored(tmp_path):
     assert check_golden(translator, earlier) == []
 
 
-def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundle, caplog):
+def test_refused_searches_use_pytorch_with_one_notice(bundle, caplog):
     fast, full = (Translator.load(bundle, engine=name, threads=1) for name in ("auto", "torch"))
     prefixes = ["the"] * len(LINES)
 
@@ -133,7 +133,7 @@ def test_a_search_that_the_engine_refuses_goes_to_pytorch_and_says_so_once(bundl
     assert fast.next_tokens("Hund") == full.next_tokens("Hund")
 
 
-def test_details_are_told_as_asked_for(bundle):
+def test_requested_details_are_returned(bundle):
     for name in ("auto", "torch"):
         translator = Translator.load(bundle, engine=name, threads=1)
         [[best], *_] = translator.search(LINES, n_best=1, attention=True)
@@ -158,8 +158,8 @@ def test_an_altered_engine_is_refused_by_name(bundle, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "torch"])
-def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
-    """Each is asked for what it made of them itself."""
+def test_golden_sentences_are_the_engines_own(bundle, tmp_path, name):
+    """Each engine stores its own translations of them."""
     copy = shutil.copytree(bundle, tmp_path / "copy")
     path = copy / ("golden.json" if name == "torch" else f"engines/{name}.json")
     path.write_text(path.read_text().replace("Wir essen heute Brot.", ""))
@@ -184,7 +184,7 @@ def test_golden_sentences_are_those_of_the_engine(bundle, tmp_path, name):
         ("float32", 1.0, 5.0, "5.00 below"),
     ],
 )
-def test_engine_that_loses_too_much_is_left_out(precision, equal, lost, said):
+def test_engine_that_loses_too_much_is_omitted(precision, equal, lost, said):
     measured = Parity(sentences=9, equal_greedy=equal, bleu=30 - lost, bleu_torch=30.0)
     reason = explain_disparity(precision, measured)
 
@@ -230,7 +230,7 @@ def test_next_simpler_engine_replaces_a_bad_one(tmp_path, monkeypatch, judgement
 
 
 @pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
-def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, caplog, model):
+def test_models_without_an_engine_are_exported(tmp_path, caplog, model):
     engines, reports = prepare(tmp_path, model=model, translator=tiny_translator(model=model))
 
     assert engines == []
@@ -239,7 +239,7 @@ def test_a_model_that_no_engine_can_express_is_exported_without(tmp_path, caplog
         assert f"{name} is left out: ctranslate2 cannot express it" in caplog.text
 
 
-def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog):
+def test_engines_without_the_configured_search_are_omitted(tmp_path, caplog):
     beam = BeamConfig(beam_size=3, max_length=12, diversity=1.0)
     engines, _ = prepare(tmp_path, ("int8",), translator=tiny_translator(beam=beam))
 
@@ -247,8 +247,8 @@ def test_an_engine_that_cannot_search_as_configured_is_left_out(tmp_path, caplog
     assert f"{NAMES[0]} is left out: it cannot search as configured (diversity)" in caplog.text
 
 
-def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
-    """Without PyTorch: the engine has seen where their translations looked."""
+def test_unknown_words_are_copied_like_pytorchs(tmp_path):
+    """Without PyTorch, because the engine returns attention."""
     model = MODEL.model_copy(update={"tie": "none"})
     beam = BeamConfig(beam_size=1, max_length=12, unknown="copy")
     slow = tiny_translator(model=model, beam=beam)
@@ -265,7 +265,7 @@ def test_unknown_words_are_copied_as_pytorch_copies_them(tmp_path):
 
 @dataclass
 class Misled:
-    """Searches as another engine with higher scores, but for the first line with several beams."""
+    """Searches like another engine with higher scores, except the first line with several beams."""
 
     engine: Engine
     name = "misled"
@@ -290,13 +290,13 @@ def test_parity_is_measured_greedily_and_as_configured():
     greedy, configured = misled.asked
 
     assert (measured.sentences, measured.equal_greedy) == (len(LINES), 1.0)
-    assert measured.score_shift == pytest.approx(0.5)  # over those that come out alike
+    assert measured.score_shift == pytest.approx(0.5)  # over lines that are translated alike
     assert measure_parity(translator, translator.engine, LINES, LINES).score_shift == 0
     assert (greedy.beam_size, greedy.n_best, greedy.stopping) == (1, 1, "fast")
     assert configured.beam_size == translator.config.beam.beam_size > 1
 
 
-def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
+def test_bundles_with_a_changed_engine_are_not_written(tmp_path):
     [wrong], _ = prepare(tmp_path / "a", BOTH[1:], translator=tiny_translator(seed=3))
     [right], _ = prepare(tmp_path / "b", BOTH[1:])
     mixed = right._replace(folder=wrong.folder)
@@ -307,7 +307,7 @@ def test_a_bundle_whose_engine_does_not_do_as_it_did_is_not_written(tmp_path):
 
 
 def test_weights_of_another_model_are_never_mixed_in(bundle, tmp_path):
-    """Not though the folder was replaced before PyTorch's were needed."""
+    """Also if the folder was replaced before PyTorch's weights were needed."""
     folder = shutil.copytree(bundle, tmp_path / "export")
     translator = Translator.load(folder, threads=1)
     before = translator.translate_sentences(LINES)

@@ -1,4 +1,4 @@
-"""Flaws of whole translations are told, searched again, and flagged where they stay."""
+"""Flaws of whole translations are reported, searched again, and flagged if they stay."""
 
 import pytest
 
@@ -39,20 +39,20 @@ def flaws(source, translation, *, tokens=5, limit=20):
         ("東京に5人", "5 人", []),
     ],
 )
-def test_what_is_no_translation_is_told(source, translation, found):
+def test_output_that_is_no_translation_is_reported(source, translation, found):
     assert flaws(source, translation) == found
 
 
 @pytest.mark.parametrize(
     ("tokens", "found"), [(19, []), (20, [("too long", "")]), (21, [("too long", "")])]
 )
-def test_what_was_cut_off_is_too_long(tokens, found):
+def test_truncated_output_is_too_long(tokens, found):
     assert flaws("x", "y", tokens=tokens) == found
 
 
 @pytest.mark.parametrize(("sound", "again"), [((3, 2), [3]), ((2,), [3, 2])])
-def test_what_loops_is_searched_again_without_repetitions(sound, again):
-    """Ever shorter ones, where the longer are not enough."""
+def test_loops_are_searched_again_without_repetitions(sound, again):
+    """Shorter and shorter repetitions are forbidden until the loop ends."""
     own = scripted_translator(lambda text: "so so so so" if text == "das Haus" else text)
     searched = []
 
@@ -73,7 +73,7 @@ def test_what_loops_is_searched_again_without_repetitions(sound, again):
     assert searched == [(2, 0), *((1, size) for size in again)]
 
 
-def test_what_loops_with_symbols_alone_is_searched_again_without_repetitions():
+def test_loops_of_symbols_are_searched_again():
     own = scripted_translator()
 
     def search(requests, asked, **options):
@@ -90,7 +90,7 @@ def test_what_loops_with_symbols_alone_is_searched_again_without_repetitions():
     assert (best.text, best.breaches) == ("94 und 17", ())
 
 
-def test_what_still_loops_is_flagged_once_and_not_for_its_source():
+def test_a_remaining_loop_is_flagged_once():
     [[best]] = scripted_translator(lambda _: "so so so").search(["das Haus"])
     assert [(flaw.kind, flaw.problem) for flaw in best.breaches] == [("sentence", "looping")]
     assert best.text == "so so so"
@@ -98,6 +98,6 @@ def test_what_still_loops_is_flagged_once_and_not_for_its_source():
     assert same.breaches == ()
 
 
-def test_an_empty_translation_gives_way_to_the_next_hypothesis():
+def test_an_empty_translation_yields_to_the_next_hypothesis():
     own = scripted_translator(lambda _: "", lambda text: f"a {text}")
     assert own.translate(["das Haus", ""]) == ["a das Haus", ""]

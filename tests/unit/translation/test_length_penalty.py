@@ -1,4 +1,4 @@
-"""The length penalty that validation text asks for, with as few searches as can be."""
+"""The best length penalty on validation text, found with few searches."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ REFERENCE = "x" * 100
 
 
 def try_all(monkeypatch, letters, measure, first=1.0):
-    """Return trials of a translator that writes so many letters by a length penalty."""
+    """Return trials of a translator whose output length follows the length penalty."""
     monkeypatch.setattr(
         "nmt_core.translation.translator.Translator.translate_sentences",
         lambda own, lines: ["x" * letters(own.config.beam.length_penalty) for _ in lines],
@@ -30,7 +30,7 @@ def score_length(best):
 @pytest.mark.parametrize(
     ("letters", "best", "tried"),
     [
-        (lambda penalty: 90, 100, [1.0, 1.5]),  # no better: not tried on
+        (lambda penalty: 90, 100, [1.0, 1.5]),  # no better: not tried further
         (lambda penalty: round(70 + 20 * penalty), 100, [1.0, 1.5, 2.0, 1.75]),
         (lambda penalty: round(70 + 20 * penalty), 110, [1.0, 1.5, 2.0, 2.5, 2.25]),
         (lambda penalty: round(70 + 20 * penalty), 90, [1.0, 1.5]),  # no better, nor too long
@@ -44,7 +44,7 @@ def score_length(best):
         (lambda penalty: 0, 100, [1.0, 1.5]),
     ],
 )
-def test_it_is_tried_as_long_as_it_helps(monkeypatch, letters, best, tried):
+def test_trials_continue_while_scores_rise(monkeypatch, letters, best, tried):
     trials = try_all(monkeypatch, letters, score_length(best))
     assert [trial.length_penalty for trial in trials] == tried
     for trial in trials:
@@ -55,7 +55,7 @@ def test_it_is_tried_as_long_as_it_helps(monkeypatch, letters, best, tried):
 
 @given(first=st.floats(0, 10), slope=st.integers(0, 40), base=st.integers(0, 200))
 def test_every_step_but_the_last_is_better(first, slope, base):
-    """If the last went too far, half of it is tried."""
+    """If the last step was too large, half of it is tried."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         trials = try_all(
             monkeypatch, lambda penalty: round(base + slope * penalty), score_length(100), first

@@ -1,4 +1,4 @@
-"""Terms of a glossary in a translation, where links say what they replace."""
+"""Terms of a glossary in a translation; links say which words they replace."""
 
 import re
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ TERMS = {"Rat": ("Board",), "Hof": ("High Tribunal",), "Amt": ("the Office",)}
         ("", "", [], ""),
     ],
 )
-def test_a_term_replaces_the_words_it_is_linked_with(source, translation, links, expected):
+def test_a_term_replaces_its_linked_words(source, translation, links, expected):
     finders = Glossary(TERMS, LANGUAGES).finders
     terms = find_literals(source, "de", finders)
     aligner = SimpleNamespace(trace=lambda _: [links])
@@ -47,6 +47,6 @@ def test_a_term_replaces_the_words_it_is_linked_with(source, translation, links,
         ("x I", "the panel", "the panel"),
     ],
 )
-def test_a_form_takes_the_case_of_what_it_replaces(line, form, cased):
+def test_a_form_takes_the_replaced_words_case(line, form, cased):
     replaced = re.search("board|I", line, re.IGNORECASE)
     assert match_case(form, replaced[0], begins=not replaced.start()) == cased

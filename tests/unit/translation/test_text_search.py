@@ -1,4 +1,4 @@
-"""Lines to requests, and attention without the tag."""
+"""Lines become requests, and attention loses the tag."""
 
 from types import SimpleNamespace
 
@@ -75,7 +75,7 @@ def test_unknown_words_are_copied_by_attention(seen, tag):
     assert calls == ([] if seen else [([numbers], [(3, 3, 3)])])
 
 
-def test_links_are_those_of_the_aligner():
+def test_links_come_from_the_aligner():
     pairs = [("das haus", "the house"), ("rote haus", "house red"), ("das", "the"), ("rote", "red")]
     translation = EMPTY_TRANSLATION._replace(text="house red")
     [[linked], [same]] = add_links(

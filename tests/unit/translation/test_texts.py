@@ -33,7 +33,7 @@ LINES = [
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A folder with a memory and a glossary, and a translator into capitals that has both."""
+    """A folder with a memory and a glossary, and a translator to capitals that has both."""
     plain = scripted_translator(str.upper)
     monkeypatch.setattr(Translator, "load", lambda *_, **__: plain)
     monkeypatch.setattr(options, "try_once", lambda *_, **__: None)
@@ -97,28 +97,28 @@ def test_texts_and_sentences_are_looked_up(own):
         ("Dr. Müller kam am 3. Mai.", ["Dr. Müller kam am 3. Mai."], "DR. MÜLLER KAM AM 3. MAI."),
     ],
 )
-def test_sentences_are_translated_by_themselves(text, asked, translated):
+def test_sentences_are_translated_alone(text, asked, translated):
     own = scripted_translator(str.upper)
     assert own.translate(text) == translated
     assert [line for lines in own.engine.asked for line in lines] == asked
 
 
 @given(st.text("aB.1)-*>| \t\n\f\r\u2028(]", max_size=9))
-def test_a_text_that_skips_the_document_is_one_passage(text):
+def test_a_text_without_document_reading_is_one_passage(text):
     document = read_plain_text(text)
     if is_passage(text):
         assert [passage.items for passage in document.passages] == [(text,)]
         assert document.write([("X",)]) == "X"
 
 
-def test_what_a_model_cannot_read_is_cut():
+def test_text_beyond_the_models_limit_is_split():
     own = scripted_translator(str.upper)
     config = own.config.model_copy(update={"max_source_tokens": 9})
     assert replace(own, config=config).translate("a" * 99) == "A" * 99
     assert max(len(line) for lines in own.engine.asked for line in lines) <= 9
 
 
-def test_doubts_about_sentences_are_those_of_the_text():
+def test_doubts_about_sentences_belong_to_the_text():
     lost, more = Breach("number", "94", "94", "missing"), Breach("number", "5", "", "added")
     first = EMPTY_TRANSLATION._replace(confidence=0.8, breaches=(lost,), unknown_words=("x", "y"))
     second = EMPTY_TRANSLATION._replace(confidence=0.4, breaches=(more,), unknown_words=("y",))

@@ -34,7 +34,7 @@ STRANGE = [
 
 
 class Words:
-    """Tokens are what stands between spaces."""
+    """Tokens are the words between spaces."""
 
     def encode(self, line):
         return line.split()
@@ -50,15 +50,15 @@ class Words:
 
 
 class LowerWords(Words):
-    """... in lower case."""
+    """The same in lower case."""
 
     def encode(self, line):
         return line.lower().split()
 
 
 class Puzzled(Toy):
-    """Writes unknown words alone, one more than the source has; looks at its words from the last to
-    the first, and at the first twice, but at the end of the sentence more than at any."""
+    """Writes one unknown word more than the source has words; attends to them from the last to the
+    first, to the first twice, and to the end of the sentence most."""
 
     def project(self, hidden):
         logits = super().project(hidden)
@@ -102,8 +102,8 @@ lines = st.lists(st.lists(words, max_size=9).map(" ".join), max_size=12)
 
 @settings(max_examples=15, deadline=None)
 @given(lines, st.integers(1, 40))
-def test_a_line_translates_and_is_sampled_alike_in_any_company(lines, max_tokens):
-    """Sorting, batching and padding are invisible, and the order is restored."""
+def test_a_line_gives_one_result_in_any_batch(lines, max_tokens):
+    """Sorting, batching and padding have no effect, and the order is restored."""
     alone, together = toy_translator(), toy_translator(batch_tokens=max_tokens)
     sampling = SamplingConfig(samples=2)
 
@@ -117,7 +117,7 @@ def test_a_line_translates_and_is_sampled_alike_in_any_company(lines, max_tokens
 @example(STRANGE)
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_one_line_gives_one_line(lines):
-    """Whatever it holds, and whatever bytes the model writes."""
+    """For any line, and for any bytes that the model writes."""
     texts = TINY.translate_sentences(lines)
 
     assert len(lines) == len(texts)
@@ -139,7 +139,7 @@ def test_an_empty_line_stays_empty():
         (("one", "two two one one"), ("one", "two two"), 4),
     ],
 )
-def test_long_lines_and_prefixes_are_cut_aloud(caplog, long, short, count):
+def test_truncated_lines_and_prefixes_are_reported(caplog, long, short, count):
     translator = toy_translator(max_source_tokens=2)
     first, second = (
         translator.translate_sentences([line], prefixes=[prefix]) for line, prefix in (long, short)
@@ -172,14 +172,14 @@ def test_the_best_come_first_with_their_probabilities():
         ({"beam_size": 9, "n_best": 8, "diversity": 0.5}, 9, 8),
     ],
 )
-def test_fewer_beams_return_no_more_than_they_are(changes, size, count):
+def test_few_beams_return_at_most_their_number(changes, size, count):
     own = toy_translator(beam=BeamConfig(beam_size=5, n_best=4))
     wide = toy_translator(beam=BeamConfig(beam_size=size, n_best=count))
     assert len(found := own.search(["one two"], **changes)[0]) == count
     assert found == wide.search(["one two"], diversity=changes.get("diversity"))[0]
 
 
-def test_the_unknown_token_is_shown_where_it_may_be_written():
+def test_the_unknown_token_is_shown_if_allowed():
     translator = toy_translator(beam=BeamConfig(beam_size=9, n_best=9, unknown="write"))
     found = [best for [*every] in translator.search(["one"] * 2) for best in every]
 
@@ -196,10 +196,10 @@ COPYING = {
 }
 
 
-def test_unknown_words_are_copied_as_they_stand_in_the_source():
-    """Of its own line each, by attention, though the model knows them in lower case alone.
+def test_unknown_words_are_copied_from_the_source():
+    """Each from its own line, by attention, although the model knows them in lower case alone.
 
-    Nothing is copied into a beginning that the model does not know.
+    Nothing is copied into a prefix that the model does not know.
     """
     translator = toy_translator(model=Puzzled(), **COPYING)
     lines = ["Haus 2014 Donaudampfschiff", "ONE 3,5", "", "Zwei"]
@@ -222,7 +222,7 @@ def test_without_attention_nothing_is_copied():
 
 
 def test_every_architecture_leaves_no_word_unknown(model):
-    """It copies with attention, and forbids the unknown word without."""
+    """It copies with attention, and forbids the unknown word without attention."""
     vocabulary = Vocabulary([*SPECIALS, *"abcde"])
     translator = Translator(
         engine=PyTorchEngine(model, len(vocabulary)),
@@ -243,7 +243,7 @@ def test_every_architecture_leaves_no_word_unknown(model):
     assert has_attention or not unknown
 
 
-def test_translations_begin_as_asked():
+def test_translations_start_with_their_prefix():
     prefixes = ["two", "", "three one one"]
     texts = toy_translator(batch_tokens=5).translate_sentences(
         ["one", "one two", "three"], prefixes=prefixes
@@ -256,7 +256,7 @@ def test_translations_begin_as_asked():
 
 
 @pytest.mark.parametrize("prefix", ["Das Haus", "🦊", "</s>", "a\u2028b"])
-def test_a_subword_translation_begins_with_any_text(prefix):
+def test_a_subword_translation_starts_with_any_text(prefix):
     [[best]] = TINY.search(["Hund"], prefixes=[prefix])
 
     assert best.text.startswith(prefix.replace("\u2028", " "))
@@ -267,7 +267,7 @@ def test_every_line_needs_its_prefix():
         TINY.search(["Hund", "Haus"], prefixes=["dog"])
 
 
-def test_samples_and_next_tokens_are_as_many_as_asked_for():
+def test_samples_and_next_tokens_have_requested_numbers():
     found = TINY.sample([*LINES, " "], SamplingConfig(samples=3, top_k=5))
 
     assert [len(every) for every in found] == [3 if line else 1 for line in [*LINES, ""]]
@@ -276,8 +276,8 @@ def test_samples_and_next_tokens_are_as_many_as_asked_for():
     assert TINY.next_tokens(" ") == []
 
 
-def test_the_next_tokens_are_those_of_the_best_translation():
-    """Where the search goes token by token, the look-up gives the same probabilities."""
+def test_next_tokens_follow_the_best_translation():
+    """If the search writes token by token, the look-up gives the same probabilities."""
     translator = toy_translator(beam=BeamConfig(unknown="write", beam_size=1))
     [[best]] = translator.search(["one two"])
     prefix = ""
@@ -304,7 +304,7 @@ def test_attention_is_shown_token_by_token():
 
 
 class Watched(Toy):
-    """Remembers the greatest number of next tokens that it was asked for at once, in one tensor."""
+    """Remembers the largest number of next tokens in one tensor."""
 
     most = 0
 
@@ -321,7 +321,7 @@ class Watched(Toy):
         lambda translator: translator.sample(["one two"] * 40, SamplingConfig(samples=4)),
     ],
 )
-def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monkeypatch):
+def test_memory_is_bounded_by_the_vocabulary(search, monkeypatch):
     """A large vocabulary makes smaller batches, which changes no translation."""
     model = Watched(end=1.0)
     translator = toy_translator(model=model, beam=BeamConfig(beam_size=3))
@@ -334,7 +334,7 @@ def test_memory_is_bounded_by_vocabulary_not_by_source_tokens_alone(search, monk
 
 
 def test_many_samples_take_the_memory_of_few():
-    """Batches shrink as there are more hypotheses than the configured beam has."""
+    """Batches shrink if there are more hypotheses than in the configured beam."""
     for many in (1, 2, 8):
         model = Watched(end=1.0)
         translator = toy_translator(model=model, beam=BeamConfig(beam_size=2), batch_tokens=48)
@@ -349,8 +349,8 @@ def test_many_samples_take_the_memory_of_few():
 PAIRS = [("one two three one", "two"), ("one", "three two one one"), ("", "two two"), ("two", "")]
 
 
-def test_pairs_score_together_as_alone():
-    """Neither padding nor neighbours count, whatever the lengths."""
+def test_pairs_score_the_same_together_or_alone():
+    """Neither padding nor neighbours count, for any lengths."""
     for translator, pairs in ((toy_translator(), PAIRS), (TINY, [*PAIRS, tuple(LINES[:2])])):
         together = score_pairs(translator, pairs)
 
@@ -362,8 +362,8 @@ def test_pairs_score_together_as_alone():
             assert score.tokens == len(translator.target.tokens(pair[1])) + 1
 
 
-def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
-    """Neither long lines nor a large vocabulary make a tensor as large as they like."""
+def test_batches_of_pairs_are_bounded_by_tokens(monkeypatch):
+    """Neither long lines nor a large vocabulary exceed the limit of a tensor."""
     model = Watched(end=1.0)
     pairs = [(" ".join(["one"] * n), " ".join(["two"] * (40 - n))) for n in range(40)]
     free = score_pairs(toy_translator(model=model), pairs)
@@ -380,7 +380,7 @@ def test_pairs_are_read_by_tokens_whatever_the_text(monkeypatch):
     assert max(batch * tokens for batch, tokens in rows) <= 82
 
 
-def test_a_pair_too_long_is_scored_as_far_as_it_is_read(caplog):
+def test_a_long_pair_is_scored_to_its_limit(caplog):
     translator = toy_translator(max_source_tokens=2)
     [cut] = score_pairs(translator, [("one two three", "two one  one")])
 

@@ -1,4 +1,4 @@
-"""A model that ends, blocks or fails the process that loads it is refused in a sentence."""
+"""A model that ends, blocks or fails the process that loads it is refused with one sentence."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ def python(code):
         ("print('a library talks'); print('{\"problem\": \"it is round\"}')", "^it is round$"),
     ],
 )
-def test_what_goes_wrong_there_is_told_here(code, told):
+def test_failures_of_the_trial_are_reported(code, told):
     try:
         problem = trial.run_trial(FOLDER, python(code))
     except BundleError as error:
@@ -50,7 +50,7 @@ def test_what_goes_wrong_there_is_told_here(code, told):
     assert "\n" not in problem
 
 
-def test_a_model_that_takes_too_long_is_ended():
+def test_a_slow_model_is_ended():
     begun = []
 
     def begin(*arguments, **options):
@@ -64,7 +64,7 @@ def test_a_model_that_takes_too_long_is_ended():
     assert begun[0].poll() is not None
 
 
-def test_the_trial_ends_with_whoever_wants_to_know():
+def test_the_trial_ends_with_its_parent():
     waits = (
         "from nmt_core.translation import trial; print(flush=True); trial.exit_at_end_of_input()"
     )
@@ -85,7 +85,7 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path):
         trial.load_tried(tmp_path, threads=1)
 
 
-def test_trial_takes_the_engine_that_is_asked_for(tmp_path):
+def test_trial_uses_the_requested_engine(tmp_path):
     folder = export(tmp_path / "export")
     with pytest.raises(BundleError, match="there is no engine 'abacus'"):
         trial.load_tried(folder, engine="abacus", device="cpu", threads=1)
@@ -131,7 +131,7 @@ def test_model_that_ends_its_process_is_tried_again(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("error", [KeyError("secret"), ZeroDivisionError(), MemoryError("secret")])
-def test_what_nobody_expected_is_a_sentence_too(monkeypatch, error):
+def test_unexpected_failures_are_one_sentence_too(monkeypatch, error):
     def fail(*_, **__):
         raise error
 
@@ -146,7 +146,7 @@ def test_what_nobody_expected_is_a_sentence_too(monkeypatch, error):
 
 @pytest.fixture
 def served(monkeypatch):
-    """What ``nmt serve`` and the server of the registry's champion were to serve."""
+    """What ``nmt serve`` and the server of the registry's champion would serve."""
     served = []
     monkeypatch.setattr("nmt_core.cli.serve.serve_models", lambda *given, **_: served.append(given))
     monkeypatch.setattr(registry, "serve_models", lambda *given, **_: served.append(given))
@@ -155,7 +155,7 @@ def served(monkeypatch):
     return served
 
 
-def test_server_of_the_champion_tries_it_and_takes_files_of_the_operator(served, tmp_path):
+def test_server_tries_the_champion_with_operators_files(served, tmp_path):
     files = {name: tmp_path / name for name in ("memory", "corrections")}
     options = [f"--{name}={path}" for name, path in files.items()]
     assert CliRunner().invoke(registry.app, ["serve", *options]).exit_code == 0
@@ -186,7 +186,7 @@ def test_every_option_of_serve_reaches_the_server(served, tmp_path):
         assert found == ((value,) if isinstance(found, tuple) else value), name
 
 
-def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
+def test_a_crashing_model_leaves_the_old_one_serving(tmp_path):
     folder = tmp_path / "export"
     folder.mkdir()
     manifest = folder / "manifest.json"
@@ -205,7 +205,7 @@ def test_a_model_that_ends_its_process_leaves_the_old_one_serving(tmp_path):
     assert "SIGABRT" in models.watched[0].problem
 
 
-def test_the_trial_is_the_first_to_end_and_leaves_nothing_behind():
+def test_the_trial_ends_first_and_leaves_nothing():
     code = """
 import resource
 from pathlib import Path

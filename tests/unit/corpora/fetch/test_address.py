@@ -1,4 +1,4 @@
-"""What may stand in a setting, what may be printed, and where an address leads."""
+"""Addresses: valid in settings, safe to print, and public or private."""
 
 import socket
 
@@ -66,11 +66,11 @@ def test_a_secret_is_refused_and_not_repeated(url, reason):
         ("http://a:b@c:d", "an address that cannot be read"),
     ],
 )
-def test_an_address_is_shown_without_what_is_secret(url, expected):
+def test_an_address_is_shown_without_secrets(url, expected):
     assert redact_url(url) == expected
 
 
-def test_what_is_secret_is_cut_out_of_any_text():
+def test_secrets_are_removed_from_any_text():
     text = "'http://anna:canary@h/a?t=canary' failed (postgresql://b:c@d@i/x, a@b?, c:/d@e)"
     text += "; http://h/b#token=canary or http://h/c; read on"
     expected = "'http://h/a?...' failed (postgresql://i/x, a@b?, c:/d@e)"
@@ -85,7 +85,7 @@ def test_what_is_secret_is_cut_out_of_any_text():
      "localhost.", "a.localhost", "10.0.0.1", "::1", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
      "64:ff9b::a00:1", "2002:7f00:1::", "2002:a00:1::1"],
 )  # fmt: skip
-def test_private_address_is_known_in_any_spelling(host):
+def test_private_address_is_recognised_in_any_spelling(host):
     assert is_private(host)
 
 

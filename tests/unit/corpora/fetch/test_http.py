@@ -1,4 +1,4 @@
-"""A file arrives whole from servers that break, refuse, redirect or lie."""
+"""A file arrives whole from servers that fail, refuse, redirect or send wrong data."""
 
 import errno
 import gzip
@@ -57,7 +57,7 @@ def compress_unless_forbidden(handler):
 
 
 def careless(handler):
-    """Ignore If-Range; only the ETag shows that this is another version."""
+    """Ignore If-Range; the ETag alone shows that this is another version."""
     range_ = f"bytes 1000-{len(OTHER) - 1}/{len(OTHER)}"
     handler.answer(206, Content_Length=len(OTHER) - 1000, Content_Range=range_, ETag='"v2"')
     handler.wfile.write(OTHER[1000:])
@@ -97,7 +97,7 @@ WEAK = whole(CONTENT, tag='W/"v1"', send=1000), whole(CONTENT, tag='W/"v1"')
     ],
 )
 def test_transient_failures_are_overcome(site, get, answers, expected, last_range):
-    """A part is joined only with the rest of the same version; a weak ETag does not name bytes."""
+    """A part is joined only with the same version; a weak ETag does not identify bytes."""
     site.put("/b", whole(OTHER))
     fetched = get(site.put("/a", *answers))
 
@@ -108,7 +108,7 @@ def test_transient_failures_are_overcome(site, get, answers, expected, last_rang
 
 
 def short(handler):
-    """Answer with the right length of a wrong rest."""
+    """Answer with the right number of wrong bytes."""
     start = int(handler.headers["Range"].removeprefix("bytes=").removesuffix("-"))
     range_ = f"bytes {start}-{start + 9}/{len(CONTENT)}"
     handler.answer(206, Content_Length=10, Content_Range=range_, ETag='"v1"')
@@ -221,7 +221,7 @@ def must_be_whole(path):
 
 @pytest.mark.parametrize("with_length", [True, False])
 def test_unusable_files_are_rejected(site, get, tmp_path, with_length):
-    """Without a length, the end of the connection looks like the end of the file."""
+    """Without a length, a closed connection looks like the end of the file."""
 
     def cut(handler):
         handler.answer(200, **({"Content_Length": 5000} if with_length else {}))
@@ -246,7 +246,7 @@ def test_unusable_files_are_rejected(site, get, tmp_path, with_length):
         ("file:///etc/passwd", "to file:, which is not http or https"),
     ],
 )
-def test_redirects_to_worse_places_are_refused(goal, reason):
+def test_redirects_to_unsafe_places_are_refused(goal, reason):
     with pytest.raises(CorpusError, match=re.escape(f"https://example.com/x redirects {reason}")):
         check_redirect("https://example.com/x", goal)
 
@@ -356,7 +356,7 @@ def test_a_full_disk_is_reported(site, get, monkeypatch):
 
 
 def endless(handler):
-    """Send a hundred megabytes at most, since a test must end."""
+    """Send at most a hundred megabytes, because a test must end."""
     handler.answer(200)
     for _ in range(1000):
         handler.wfile.write(b"x" * 100_000)

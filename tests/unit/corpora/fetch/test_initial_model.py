@@ -1,4 +1,4 @@
-"""The model to start from comes whole, and is the one that was asked for."""
+"""The model to start from arrives whole, and is the requested model."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def bring(given, tmp_path):
     return folder, download.bring_initial_model(given, folder, scratch=tmp_path / "scratch")
 
 
-def test_a_bundle_comes_with_its_weights_tokens_and_name(bundle, tmp_path):
+def test_a_bundle_has_weights_tokens_and_name(bundle, tmp_path):
     given = params(kind="bundle", folder=str(bundle)).pinned()
     folder, origin = bring(given, tmp_path)
 
@@ -58,7 +58,7 @@ def test_a_bundle_comes_with_its_weights_tokens_and_name(bundle, tmp_path):
     assert given.pins()[str(bundle)] == seal.digest_bundle(bundle)
 
 
-def test_without_one_there_is_none(tmp_path):
+def test_without_an_initial_model_nothing_is_fetched(tmp_path):
     folder, origin = bring(params(kind="none"), tmp_path)
 
     assert (load_initial_model(folder), origin) == (None, {})
@@ -81,7 +81,7 @@ def test_an_altered_model_is_refused(tmp_path):
         copy_initial_model(folder, tmp_path)
 
 
-def test_what_is_no_model_is_told_when_it_is_pinned(tmp_path):
+def test_pinning_reports_files_that_are_no_model(tmp_path):
     with pytest.raises(BundleError, match="is not an exported model"):
         params(kind="bundle", folder=str(tmp_path)).pinned()
 
@@ -92,7 +92,7 @@ def test_training_never_starts_from_its_own_result():
 
 
 class RegistryOfOne:
-    """Has one version, or does not answer."""
+    """A registry with one version, or one that does not answer."""
 
     name = "nmt-de-en"
 
@@ -115,7 +115,7 @@ class RegistryOfOne:
         (None, "b" * 64, "b" * 64, 0),
     ],
 )
-def test_a_renewal_pins_the_champion_of_now(monkeypatch, champion, pinned, found, said):
+def test_a_renewal_pins_the_current_champion(monkeypatch, champion, pinned, found, said):
     monkeypatch.setattr(registry, "Registry", lambda _: RegistryOfOne(champion))
     given = params(kind="champion", sha256=pinned)
     others = {"export": ExportParams(), "promotion": PromotionParams()}
@@ -148,11 +148,13 @@ def test_the_champion_is_fetched_by_its_digest(bundle, tmp_path, monkeypatch):
     assert asked == [("nmt-de-en", digest)]
     assert origin == {"registered": "version 3 of nmt-de-en", "bundle_sha256": digest}
     assert not (tmp_path / "scratch").exists()
-    with pytest.raises(BundleError, match="differs from params"):  # whatever the registry gives
+    with pytest.raises(
+        BundleError, match="differs from params"
+    ):  # independent of the registry's answer
         bring(params(kind="champion", sha256="0" * 64), tmp_path)
 
 
 def test_models_are_found_from_any_folder(project):
-    """As by an experiment, which works in a folder of its own."""
+    """An experiment works in a folder of its own."""
     given = BundleModel(kind="bundle", folder=Path("models/initial"))
     assert given.absolute().folder == project / "models/initial"

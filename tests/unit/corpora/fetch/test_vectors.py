@@ -54,7 +54,7 @@ def test_the_first_sound_rows_are_copied_in_order(write, name, rows):
         (b"gut 3 4", "duplicate_word"),
     ],
 )
-def test_bad_rows_are_left_out_and_counted(write, row, why):
+def test_bad_rows_are_removed_and_counted(write, row, why):
     counts, content = write(b"3 2\ngut 1 2\n" + row + b"\nja 3 4\n")
 
     assert content == b"2 2\ngut 1 2\nja 3 4\n"
@@ -77,11 +77,11 @@ def test_missing_rows_are_counted(write):
         (b"\xff\n", "'\ufffd'"),
     ],
 )
-def test_a_missing_header_is_said(write, start, shown):
+def test_a_missing_header_is_reported(write, start, shown):
     assert f"must begin with a line 'rows dimensions', got {shown};" in refusal(write, start)
 
 
-def test_no_sound_row_is_an_error(write, tmp_path):
+def test_no_valid_row_is_an_error(write, tmp_path):
     told = refusal(write, b"2 3\ngut 1 2\n")
     assert "no valid row of 3 numbers (1 are malformed)" in told
     assert [path.name for path in tmp_path.iterdir()] == ["wiki.de.vec"]

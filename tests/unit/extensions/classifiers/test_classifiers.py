@@ -41,7 +41,7 @@ WORDS = HashedWords(TextConfig(longest=4), Vocabulary([*SPECIALS, "good", "bad",
 
 
 def separable(count):
-    """Texts in order of label, of which one word alone tells it."""
+    """Texts in order of label; one word of each text decides its label."""
     draw = make_generator(1, "separable")
     rows = []
     for number in range(count):
@@ -89,7 +89,7 @@ def untrained(words=WORDS, **changes):
 @pytest.mark.parametrize(
     ("config", "text", "numbers"),
     [
-        # CRC-32 of "123456789" is known to be cbf43926 in hexadecimal
+        # the CRC-32 of "123456789" is cbf43926 in hexadecimal
         ({}, "good 123456789", [4, 7 + 0xCBF43926 % 1000]),
         ({}, " <br /> ", [UNK]),
         ({"longest": 2, "keep": "first"}, "Good<br />bad<br/>FILM", [4, 5]),
@@ -98,7 +98,7 @@ def untrained(words=WORDS, **changes):
     ],
 )
 def test_texts_are_numbered(config, text, numbers):
-    """By the vocabulary, or by a bucket; a long text is cut."""
+    """A word has a number of the vocabulary or of a bucket; a long text is truncated."""
     words = HashedWords(TextConfig(**config), WORDS.vocabulary)
 
     assert words.encode(text) == numbers
@@ -142,14 +142,14 @@ def test_labelled_lines_are_read(tmp_path, content, labelled):
 @pytest.mark.parametrize(
     ("labels", "problem"), [("xy", "none is left labelled"), ("xx", "texts are labelled 'x'")]
 )
-def test_texts_to_learn_from_have_all_labels(labels, problem):
+def test_training_texts_have_all_labels(labels, problem):
     with pytest.raises(CorpusError, match=problem):
         hold_out([*zip(labels, "ab", strict=True)], 0.5, seed=1)
 
 
 @given(st.lists(st.sampled_from(["a b", "A  b", "a", "b", "c", "d", "e f"]), min_size=2), st.data())
-def test_nothing_held_out_is_learnt_from(texts, data):
-    """However often a text stands there, with whatever label, and in whatever case."""
+def test_held_out_texts_are_not_learnt(texts, data):
+    """For repeated texts, any label and any case."""
     labelled = [(data.draw(st.sampled_from("xy")), text) for text in [*texts, "p", "q", "r", "s"]]
     try:
         training, held = hold_out(labelled, 0.4, seed=data.draw(st.integers(0, 9)))
@@ -187,7 +187,7 @@ def test_padding_is_never_pooled(kind, expected):
 
 @pytest.mark.parametrize("pool", ["max", "last"])
 def test_logits_are_those_of_equations(pool):
-    """Two gated layers by hand (Cho et al. 2014), the last or the largest of their features."""
+    """Two gated layers by hand (Cho et al. 2014), with their last or their largest features."""
     classifier = untrained(pool=pool, dropout=0.9, embedding_dropout=0.9)
     x = classifier.model.embedding.weight[WORDS.encode("good bad film")] * 8**0.5
     for layer in classifier.model.layers:
@@ -242,8 +242,8 @@ def test_texts_are_shuffled_whole():
     assert sorted(orders[0]) == list(range(40))
 
 
-def test_the_epoch_that_finds_most_labels_is_kept(tmp_path, monkeypatch):
-    """Though another has the lower loss; of equal ones, the lower loss."""
+def test_the_epoch_with_the_best_accuracy_is_kept(tmp_path, monkeypatch):
+    """Even if another epoch has the lower loss; at equal accuracy, the lower loss decides."""
     seen = iter([(0.9, 50.0), (0.8, 75.0), (0.7, 75.0), (0.1, 60.0)])
     kept = []
 
@@ -276,7 +276,7 @@ def test_frozen_vectors_stay_and_others_move(tmp_path, frozen):
 # --- vectors
 
 
-def test_vectors_are_read_for_words_and_drawn_for_buckets(tmp_path):
+def test_words_read_vectors_and_buckets_draw_them(tmp_path):
     (tmp_path / "a.vec").write_text("2 2\ngood 1 2\nbad -3 4\n")
     rows = read_embeddings(tmp_path / "a.vec", WORDS, seed=1)
 
@@ -295,7 +295,7 @@ def test_vectors_are_read_for_words_and_drawn_for_buckets(tmp_path):
         ("nonsense\n", "must begin with a line"),
     ],
 )
-def test_bad_vectors_are_told(tmp_path, content, told):
+def test_bad_vectors_are_reported(tmp_path, content, told):
     (tmp_path / "a.vec").write_text(content)
 
     with pytest.raises(CorpusError, match=told):
@@ -320,7 +320,7 @@ def test_bad_vectors_are_told(tmp_path, content, told):
     ],
 )
 def test_neighbours_have_the_smallest_angle(expression, expected):
-    """Of a word, or of a sum of words of equal length."""
+    """Neighbours of a word, or of a sum of words of equal length."""
     classifier = untrained()
     with torch.no_grad():
         classifier.model.embedding.weight[4:7] = 0
@@ -359,7 +359,7 @@ def test_a_sealed_classifier_is_the_same(tmp_path):
         ("vocabulary.json", None),
     ],
 )
-def test_what_was_sealed_wrongly_is_told(tmp_path, name, content):
+def test_invalid_sealed_files_are_reported(tmp_path, name, content):
     folder = tmp_path / "sealed"
     write_classifier(folder, untrained(), learning={})
     reseal(folder, name, content)

@@ -1,4 +1,4 @@
-"""The commands that learn classifiers and apply them."""
+"""Commands that learn classifiers and apply them."""
 
 import json
 from random import Random
@@ -52,8 +52,8 @@ def test_device_and_threads_are_used(folder, monkeypatch):
     assert "cuda" in refuse(*words, "--device", "cuda:7")
 
 
-def test_accuracy_is_told_with_its_interval(folder, tmp_path):
-    """Two texts of three are labelled as they are; Wilson's interval of 2 in 3 is known."""
+def test_accuracy_is_reported_with_its_interval(folder, tmp_path):
+    """Two of three texts get the right label; Wilson's interval of 2 in 3 is published."""
     (tmp_path / "test.tsv").write_text("pos\ta superb film\nneg\ta superb film\nneg\tawful\n")
     result = run("classify", "--model", folder / "out", "--labelled", tmp_path / "test.tsv")
 
@@ -80,7 +80,7 @@ def test_reported_accuracy_is_that_of_the_kept_epoch(tmp_path):
     assert points[-1]["validation_accuracy"] < max(one["validation_accuracy"] for one in points)
 
 
-def test_vectors_bring_their_width(folder, tmp_path):
+def test_vectors_decide_the_width(folder, tmp_path):
     (tmp_path / "a.vec").write_text("2 3\nfilm 1 2 3\nawful 0 1 0\n")
     arguments = ("--labelled", folder / "labelled.tsv", "--out", tmp_path / "out", *SMALL)
     frozen = ("--vectors", tmp_path / "a.vec", "--set", "model.frozen=true")
@@ -93,7 +93,7 @@ def test_vectors_bring_their_width(folder, tmp_path):
     assert "add --vectors" in refuse("learn-classifier", *arguments, "--set", "model.frozen=true")
 
 
-def test_what_cannot_be_is_refused(folder, tmp_path):
+def test_invalid_options_are_refused(folder, tmp_path):
     (tmp_path / "strange.tsv").write_text("meh\ta film\n")
     (tmp_path / "one.tsv").write_text("pos\ta film\npos\ta film\n")
     out = tmp_path / "out"

@@ -45,8 +45,8 @@ def test_a_sealed_model_is_the_same(tmp_path, model, unit):
 
 
 @pytest.mark.parametrize("shape", [{"layers": 2}, {"layers": 1000, "width": 65_536}])
-def test_settings_beyond_the_tensors_are_refused_before_memory_is_taken(folder, shape):
-    """An LSTM of a thousand layers as wide as it may be has 10^13 weights."""
+def test_oversized_settings_are_refused_before_allocation(folder, shape):
+    """An LSTM of a thousand layers of the largest width has 10^13 weights."""
     settings = json.loads((folder / "model.json").read_text()) | shape
     reseal(folder, "model.json", json.dumps(settings).encode())
 
@@ -72,7 +72,7 @@ NESTED = b"[" * 100_000
         ("vocabulary.json", None),
     ],
 )
-def test_what_was_sealed_malformed_is_told_in_a_sentence(folder, name, content):
+def test_malformed_files_give_an_error_of_one_sentence(folder, name, content):
     reseal(folder, name, content)
 
     with pytest.raises(NmtError) as told:

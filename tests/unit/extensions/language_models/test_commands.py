@@ -48,7 +48,7 @@ def test_translator_gives_its_subwords(tmp_path, translator):
     ("kind", "without"),
     [("rnn", ""), ("feed_forward", "model.layers=1"), ("transformer", "model.embedding_width=8")],
 )
-def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without):
+def test_a_neural_model_is_learnt_by_a_command(tmp_path, kind, without):
     pairs = [("--set", setting) for setting in SMALL[1::2] if setting != without]
     context = ("--set", "model.context=8") if kind == "transformer" else ()
     small = [*(word for pair in pairs for word in pair), *context]
@@ -59,7 +59,7 @@ def test_a_neural_model_is_learnt_from_the_command_line(tmp_path, kind, without)
 
 
 @pytest.mark.usefixtures("heard")
-def test_a_training_that_is_asked_to_stop_saves_and_goes_on(tmp_path, monkeypatch):
+def test_a_stopped_training_saves_and_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(EpochTrainingConfig, "log_every", 3)
     monkeypatch.setattr(TrainingDisplay, "step", lambda *_, **__: raise_signal(SIGINT))
     (tmp_path / "text.txt").write_text(TEXT)
@@ -72,8 +72,8 @@ def test_a_training_that_is_asked_to_stop_saves_and_goes_on(tmp_path, monkeypatc
     assert "continuing from step 4" in again.stderr
 
 
-def test_the_slides_three_sentences_are_learnt_as_they_are(tmp_path):
-    """Vahid 2017: P(am | i) is 1/2; and what never stood there is impossible, not 305 digits."""
+def test_the_slides_three_sentences_are_learnt(tmp_path):
+    """Vahid 2017: P(am | i) is 1/2; an unseen text is impossible, not a number of 305 digits."""
     path, folder = tmp_path / "three.txt", tmp_path / "lm"
     path.write_text("i am from utah .\ni lived there .\nthey am here .\n")
     counting = ("model.order=2", "model.smoothing.kind=maximum_likelihood")
@@ -98,7 +98,7 @@ def test_the_slides_three_sentences_are_learnt_as_they_are(tmp_path):
     ],
 )
 def test_part_without_a_known_word_is_named(tmp_path, text, options, message):
-    """Its loss would be 0."""
+    """The loss of such a part would be 0."""
     (tmp_path / "text.txt").write_text(text)
     learn = ("learn", "--text", tmp_path / "text.txt", "--out", tmp_path / "lm", "--unit", "word")
 
@@ -118,7 +118,7 @@ def test_other_folder_is_never_replaced(tmp_path):
     assert (older / "learning.json").read_text() != before
 
 
-def test_a_line_in_gives_a_score_out(counted):
+def test_each_line_gets_a_score(counted):
     result = run("score", "--language-model", counted, lines="the cat\n\nthe dog\n")
     expected = load_language_model(counted, device="cpu").score(["the cat", "", "the dog"])
 
@@ -131,7 +131,7 @@ def test_a_line_in_gives_a_score_out(counted):
     assert total.startswith("3 lines, 17 tokens, 0 of them unknown, log-likelihood -")
 
 
-def test_what_does_not_belong_together_is_refused(translator, counted, tmp_path):
+def test_mismatched_inputs_are_refused(translator, counted, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text(TEXT)
     out = ("--out", tmp_path / "lm")

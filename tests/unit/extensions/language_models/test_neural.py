@@ -27,8 +27,8 @@ def test_tied_weights_need_vectors_of_one_width(shape):
         RecurrentConfig(tie=True, **{"width": 8, "embedding_width": 8, **shape})
 
 
-def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
-    """Vectors that are the rows of the identity, so the first layer's weights are the vectors."""
+def test_one_hot_input_equals_an_identity_embedding():
+    """The vectors are rows of the identity, so the first layer's weights are the vectors."""
     shape = {"width": 12, "embedding_width": WORDS, "layers": 2}
     plain, vectors = built(input="one_hot", **shape).eval(), built(**shape).eval()
     with torch.no_grad():
@@ -41,8 +41,8 @@ def test_one_hot_input_is_an_embedding_that_is_the_input_weights():
 
 
 @pytest.mark.parametrize(("cell", "torchs"), [("lstm", nn.LSTMCell), ("tanh", nn.RNNCell)])
-def test_a_state_is_dropped_by_one_mask_a_layer(cell, torchs):
-    """On its way into the gates of every position, in training alone."""
+def test_a_layers_state_uses_one_dropout_mask(cell, torchs):
+    """The mask applies to the input of the gates at every position, in training alone."""
     model = built(cell=cell, width=6, embedding_width=4, state_dropout=0.4)
     torch.manual_seed(1)
     found, _ = model.train().decode(TOKENS, model.start(2))
@@ -64,7 +64,7 @@ def test_a_state_is_dropped_by_one_mask_a_layer(cell, torchs):
     assert_close(model.eval()(TOKENS), plain.eval()(TOKENS))
 
 
-def test_the_forget_gate_begins_open():
+def test_the_forget_gate_starts_open():
     for name, weight in built(width=4, embedding_width=4).layers.named_parameters():
         if "bias" in name:
             assert (weight.chunk(4)[1] == ("ih" in name)).all()
@@ -83,8 +83,8 @@ def tiny(context):
     return model.double().eval()
 
 
-def test_a_full_context_begins_anew_with_its_newer_half():
-    """As a training window does, with BOS; the law is written out for a context of six."""
+def test_a_full_context_restarts_with_its_newer_half():
+    """It starts with BOS, like a training window; the expected contexts have a length of six."""
     model = tiny(context=6)
     predicted = model(TEXT)[0]
     seen = {
@@ -99,7 +99,7 @@ def test_a_full_context_begins_anew_with_its_newer_half():
         assert_close(predicted[place], model(torch.tensor([tokens]))[0, -1])
 
 
-def test_what_lies_behind_a_context_is_forgotten():
+def test_tokens_before_the_context_are_forgotten():
     model, changed = tiny(context=4), TEXT.clone()
     changed[0, 3] = 11
     differs = (model(TEXT)[0].exp() - model(changed)[0].exp()).abs().amax(dim=-1) > 1e-9
@@ -107,7 +107,7 @@ def test_what_lies_behind_a_context_is_forgotten():
     assert differs.tolist() == [False] * 3 + [True] * 3 + [False] * 7
 
 
-def test_a_context_that_training_never_shows_is_refused():
+def test_a_context_longer_than_in_training_is_refused():
     values = {"model": {"kind": "transformer", "context": 65}}
 
     with pytest.raises(ConfigError, match=r"context 65 is more than .* training.window to 65"):

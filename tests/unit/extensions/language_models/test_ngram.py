@@ -1,4 +1,4 @@
-"""N-grams: the textbook's numbers, and a slow textbook."""
+"""N-grams: the textbook's numbers, and a slow implementation of the textbook."""
 
 from collections import Counter, defaultdict
 
@@ -59,13 +59,13 @@ def test_likelihood_is_a_relative_frequency(context, word, expected):
 
 
 def test_a_shorter_context_gives_unseen_sentences_probability():
-    """No sentence began as "i am from utah"; all its bigrams were seen."""
+    """No sentence starts with "i am from utah"; all its bigrams were seen."""
     assert probability(*toy(5), "i am from", "utah") == 0.0
     assert probability(*toy(2), "i am from", "utah") == pytest.approx(0.5)
 
 
 def slow_counts(lines, order):
-    """How often each k-gram stood, by its length; none reaches behind the beginning of a line."""
+    """Return counts of k-grams by length; k-grams do not cross the start of a line."""
     counts = defaultdict(Counter)
     for line in lines:
         padded = (BOS, *line, EOS)
@@ -76,7 +76,7 @@ def slow_counts(lines, order):
 
 
 def slow_continuations(counts, order):
-    """After how many tokens each k-gram stood, unless it is longest or opens a line."""
+    """Return after how many tokens each k-gram was seen, unless it is longest or opens a line."""
     continuing = {order: counts[order]}
     for k in range(1, order):
         before = defaultdict(set)
@@ -90,7 +90,7 @@ def slow_continuations(counts, order):
 
 
 def slow_kneser_ney(lines, order):
-    """The definition, with loops: a function of a context and a token."""
+    """Return a function of a context and a token, by the definition, with loops."""
     counts = slow_continuations(slow_counts(lines, order), order)
     discounts = {}
     for k, grams in counts.items():
@@ -139,7 +139,7 @@ def test_probabilities_sum_to_one_after_any_context(smoothing, lines, order, rea
 @pytest.mark.parametrize("smoothing", [LIKELIHOOD, Smoothing()])
 @few
 @given(lines, orders)
-def test_one_token_is_looked_up_as_it_is_among_all(smoothing, lines, order):
+def test_one_lookup_equals_the_full_distribution(smoothing, lines, order):
     text = text_of(lines)
     model = NGram.count(NGramConfig(order=order, smoothing=smoothing), WORDS, text)
     tokens = torch.from_numpy(text)[None]

@@ -24,8 +24,8 @@ from tests.support.table_model import END, Table, TableLanguageModel
 from tests.support.tiny import export
 
 
-def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
-    """Lines of characters are read one after another, their ends too."""
+def test_line_breaks_do_not_change_a_documents_score(tmp_path):
+    """Lines of characters are read one after another, their line ends too."""
     _, model, _ = learnt(tmp_path)
     scores = model.score(["the cat", "", "sat."])
     assert model.score([]) == []
@@ -37,8 +37,8 @@ def test_a_document_scores_alike_however_it_is_cut_into_lines(tmp_path):
 
 
 @pytest.mark.parametrize("stateful", [True, False])
-def test_a_text_scores_as_its_validation_said(tmp_path, stateful):
-    """Blank lines, of which words learn nothing, count nothing."""
+def test_a_text_scores_as_in_validation(tmp_path, stateful):
+    """Blank lines count nothing, because models of words do not learn from them."""
     _, model, _ = learnt(tmp_path, LSTM | {"stateful": stateful}, unit="word")
     lines = ["the cat ran.", "", " \t", "the dog sat, too."]
     scores = model.score(lines)
@@ -55,7 +55,7 @@ def test_a_text_scores_as_its_validation_said(tmp_path, stateful):
 
 
 @pytest.mark.parametrize("nats", [math.inf, 1e6])
-def test_the_perplexity_of_the_impossible_is_infinite(nats):
+def test_the_perplexity_of_impossible_text_is_infinite(nats):
     assert math.inf == LogLikelihood(-nats, 3).perplexity
     assert LogLikelihood(-2000.0, 3).perplexity == pytest.approx(math.exp(2000 / 3))
 
@@ -63,13 +63,13 @@ def test_the_perplexity_of_the_impossible_is_infinite(nats):
 LINES = ["i am from pittsburg", "i study at a university", "my mother is from utah"]
 PROBABILITIES = [2.1e-6, 1.1e-8, 2.0e-9]
 DECIMAL = [-5.67, -7.96, -8.70]
-"""Their logarithms to the base of 10 as the slides print them, of which the first is cut off."""
+"""Logarithms to the base of 10 as the slides print them; the first is truncated."""
 
 WORDS, ENDS = 4 + 5 + 5, 3
 
 
 def sentence_model():
-    """Holds each line as likely as the slides do; its end has what its words leave of that."""
+    """Gives each line the slides' probability; EOS gets the remaining probability."""
     rows = {(): {"i": 0.3, "my": 0.3}}
     for line, probability in zip(LINES, PROBABILITIES, strict=True):
         words = line.split()
@@ -96,11 +96,11 @@ def test_log_likelihoods_are_those_of_the_slides(scores):
     assert [math.exp(score.log_likelihood) for score in scores] == pytest.approx(PROBABILITIES)
 
 
-def test_perplexity_is_the_root_of_the_likelihood_by_length(scores):
-    """Ends count, for a line's probability holds that of its end (T + 1 factors).
+def test_perplexity_is_the_likelihoods_root_by_length(scores):
+    """EOS counts, because a line's probability includes it (T + 1 factors).
 
-    The slides divide by words alone, which makes 39.4 of our 20.6. Their exponential of a
-    logarithm to the base of 10 would make 4.9, and is a slip.
+    The slides divide by the number of words, which gives 39.4 in place of our 20.6. Their
+    exponential of a logarithm to the base of 10 would give 4.9, which is an error.
     """
     total = scores[0].plus(scores[1]).plus(scores[2])
     by_words = total._replace(tokens=WORDS)
@@ -110,8 +110,8 @@ def test_perplexity_is_the_root_of_the_likelihood_by_length(scores):
     assert by_words.perplexity == pytest.approx(39.4, abs=0.05)
 
 
-def test_a_text_of_a_word_is_validated_as_any_other():
-    """And one of no word, which says nothing, is worth nothing."""
+def test_a_text_of_one_word_is_validated():
+    """A text without words has no score."""
     text = sentence_model()
     tokens = text.units.encode("i")[:2]  # BOS and the word
 
@@ -128,8 +128,8 @@ def write(model, read=(BOS,), sampling=DRAWN, chance=None, never=(PAD, BOS, UNK,
 
 
 @pytest.mark.parametrize("sampling", [DRAWN, LIKELIEST])
-def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
-    """After 4 the model expects UNK alone; neither that nor what is impossible is written."""
+def test_generation_stops_if_only_forbidden_tokens_can_follow(sampling):
+    """After 4, the model predicts UNK alone; neither UNK nor an impossible token is written."""
     config = NGramConfig(order=2, smoothing=Smoothing(kind="maximum_likelihood"))
     tokens = write(NGram.count(config, 6, np.array([BOS, 4, UNK, 5])), sampling=sampling)
 
@@ -138,7 +138,7 @@ def test_nothing_is_written_where_only_what_is_forbidden_can_follow(sampling):
         next(tokens)
 
 
-def test_what_is_drawn_is_as_frequent_as_it_is_likely():
+def test_samples_are_as_frequent_as_probable():
     text = np.array([BOS, *[4] * 700, *[5] * 300])
     drawn = [*islice(write(NGram.count(NGramConfig(order=1), 6, text)), 2000)]
 
@@ -146,8 +146,8 @@ def test_what_is_drawn_is_as_frequent_as_it_is_likely():
     assert set(drawn) == {4, 5}
 
 
-def test_what_is_written_follows_from_all_that_was_read(tmp_path):
-    """Line after line, by a model that was trained so."""
+def test_generated_text_depends_on_all_read_tokens(tmp_path):
+    """Line after line, by a model trained on documents."""
     _, text_model, _ = learnt(tmp_path, LSTM, unit="word", training={"epochs": 12})
     model, read = text_model.model, [BOS]
     for token in islice(write(model, sampling=LIKELIEST, never=[PAD, BOS]), 30):
@@ -160,7 +160,7 @@ def test_what_is_written_follows_from_all_that_was_read(tmp_path):
     assert read.count(EOS) > 2
 
 
-def test_lines_are_drawn_apart_by_models_trained_so(tmp_path):
+def test_models_of_lines_draw_lines_independently(tmp_path):
     _, text_model, _ = learnt(tmp_path, LSTM | {"stateful": False}, unit="word")
     model, apart = text_model.model, make_generator(1, "test")
     lines = write(model, never=[PAD, BOS])
@@ -179,7 +179,7 @@ def bundle(tmp_path_factory):
     return export(tmp_path_factory.mktemp("models") / "export")
 
 
-def test_a_pair_scores_the_log_probabilities_of_its_target(bundle):
+def test_a_pair_scores_its_targets_log_probabilities(bundle):
     loaded = Translator.load(bundle)
     source, target = (loaded.source.ids(line) for line in ("Das Haus", "the house"))
     read = torch.tensor([[*source, EOS]])
@@ -191,7 +191,7 @@ def test_a_pair_scores_the_log_probabilities_of_its_target(bundle):
     assert (score.tokens, score.characters) == (len(target) + 1, 10)
 
 
-def test_what_cannot_be_scored_is_told(bundle):
+def test_unscorable_text_is_reported(bundle):
     both = ("--model", "a", "--language-model", "b")
     for arguments in (("score",), ("score", *both)):
         assert "say what to score with" in run(*arguments).stderr

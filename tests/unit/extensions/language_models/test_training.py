@@ -32,7 +32,7 @@ def test_learning_lowers_the_loss(tmp_path, model, unit):
     assert points[-1].validation_loss < points[0].validation_loss
 
 
-def test_the_loss_of_lines_is_the_mean_over_their_tokens():
+def test_the_loss_is_the_mean_over_tokens():
     units = learn_units(UnitConfig(kind="word", min_count=1), TEXT)
     ids = units.encode(TEXT)
     model = NGram.count(NGramConfig(order=3), len(units.vocabulary), ids)
@@ -45,8 +45,8 @@ def test_the_loss_of_lines_is_the_mean_over_their_tokens():
     )
 
 
-def test_a_counting_model_reads_a_document_from_end_to_end():
-    """What stands amid it was never counted after BOS, and would be impossible there."""
+def test_a_counting_model_reads_whole_documents():
+    """Tokens in the middle were never counted after BOS, and would be impossible there."""
     units = learn_units(UnitConfig(), long := TEXT * 8)
     ids = units.encode(long)
     config = NGramConfig(order=3, smoothing=Smoothing(kind="maximum_likelihood"))

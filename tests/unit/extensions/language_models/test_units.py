@@ -58,7 +58,7 @@ def test_an_empty_text_is_refused():
 
 
 def test_words_spelt_like_reserved_tokens_are_words():
-    """They neither cut a line nor end it, in training or in scoring."""
+    """They neither split nor end a line, in training or in scoring."""
     text = "a b </s> c\na <pad> b\n<s> a\n" * 3
     units = learn_units(UnitConfig(kind="word", min_count=1, split="whitespace"), text)
     ids = units.encode(text)
@@ -73,8 +73,8 @@ def test_words_spelt_like_reserved_tokens_are_words():
     ]
 
 
-def test_characters_may_be_read_in_lower_case():
-    """Capitals are neither known nor unknown: they are the small letters, wherever text is read."""
+def test_characters_can_be_read_in_lower_case():
+    """Capitals are read as small letters wherever text is read."""
     text = "The Cat, the cat\n"
     units = learn_units(UnitConfig(lower_case=True), text)
     model = NGram.count(NGramConfig(order=2), len(units.vocabulary), units.encode(text))
@@ -112,7 +112,7 @@ texts = st.lists(st.integers(3, 9), min_size=1, max_size=40)
 
 
 @given(texts, st.integers(1, 4), st.integers(1, 7))
-def test_streams_go_on_and_miss_nothing(body, rows, window):
+def test_streams_continue_and_miss_nothing(body, rows, window):
     text = np.array([BOS, *body])
     passages = list(Streams(text, rows, window).epoch(0))
     whole = torch.cat([passage.targets for passage in passages], dim=1)
@@ -138,7 +138,7 @@ def test_windows_miss_nothing(lines, rows, window):
         assert all((p.tokens[:, 0] == BOS).all() and p.tokens.size(1) <= window for p in passages)
 
 
-def test_lines_are_read_whole_and_in_another_order_each_epoch():
+def test_lines_are_whole_and_reordered_each_epoch():
     lines = [[n, n, EOS] for n in range(4, 40)]
     reading = Windows(np.array([t for line in lines for t in (BOS, *line)]), 4, 8, seed=1)
     orders = [[row for p in reading.epoch(n) for row in p.targets.tolist()] for n in (0, 1, 0)]
@@ -147,7 +147,7 @@ def test_lines_are_read_whole_and_in_another_order_each_epoch():
     assert sorted(orders[0]) == sorted(orders[1]) == lines
 
 
-def test_between_two_lines_there_is_nothing_to_learn():
+def test_nothing_is_learnt_between_two_lines():
     [passage] = Streams(np.array([BOS, 4, EOS, BOS, 5, EOS]), 1, 9).epoch(0)
 
     assert passage.tokens.tolist() == [[BOS, 4, EOS, BOS, 5]]

@@ -1,4 +1,4 @@
-"""Automatic settings fit the text and the budget, and yield to explicit settings."""
+"""Automatic settings fit the text and the budget; explicit settings override them."""
 
 import gzip
 import hashlib
@@ -31,12 +31,12 @@ from tests.support.projects import PROJECT
 LANGUAGES = Languages(source="de", target="en")
 
 CAPTIONS = Size(pairs=28_936, target_characters=1_769_626)
-"""Of Multi30k's training text."""
+"""Numbers of Multi30k's training text."""
 
 
 @pytest.fixture
 def project(project, monkeypatch):
-    """A project of the demo text on a machine with four cores and no GPU."""
+    """A project with the demo text, on a machine with four cores and no GPU."""
     (project / "conf").symlink_to(PROJECT / "conf")
     monkeypatch.setattr(auto.shutil, "which", lambda _: None)
     monkeypatch.setattr(auto.os, "sched_getaffinity", lambda _: range(4))
@@ -48,11 +48,11 @@ def compose_sections(*arguments, say=print):
 
 
 def fit(tokens):
-    """The row for a budget."""
+    """Return the row for a budget."""
     return next(row for row in auto.MODELS if tokens <= row.tokens)
 
 
-def test_tables_hold_presets_and_cover_every_size():
+def test_tables_contain_presets_and_cover_every_size():
     presets = {path.stem for path in (PROJECT / "conf/model").glob("*.yaml")}
     assert {row.preset for row in auto.MODELS} <= presets
     for table in (auto.TEXTS, auto.MODELS, auto.EMA_DECAYS):
@@ -65,7 +65,7 @@ def test_tables_hold_presets_and_cover_every_size():
     ("vocab_size", "tokens"), [(2000, 521_443), (4000, 454_112), (8000, 414_816)]
 )
 def test_tokens_are_estimated_within_a_tenth(vocab_size, tokens):
-    """The expected numbers are SentencePiece's on image captions, with an end to each."""
+    """The expected numbers are SentencePiece's on image captions, with EOS for each."""
     assert auto.estimate_tokens(CAPTIONS, vocab_size) == pytest.approx(
         tokens + CAPTIONS.pairs, rel=0.1
     )
@@ -92,7 +92,7 @@ def test_a_budget_is_counted_in_tokens(budget, tokens):
         (auto.round_down, (99,), 99),
         (auto.round_down, (100,), 100),
         (auto.round_down, (6_227_696,), 6_200_000),
-        (auto.estimate_tokens, (Size(7, 3450), 2000), 1000 + 7),  # an end of each sentence
+        (auto.estimate_tokens, (Size(7, 3450), 2000), 1000 + 7),  # EOS of each sentence
     ],
 )
 def test_numbers_are_derived(function, arguments, result):
@@ -128,7 +128,7 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
             [*BOTH, "train.budget.tokens=4000", "train.model.dropout=0.4"],
             {"budget.tokens": 4000, "model.dropout": 0.4},
         ),
-        # text that is not read again needs no dropout: a pass has some 22 million tokens
+        # text that is read once needs no dropout: an epoch has some 22 million tokens
         (["model=auto", MILLION, "train.budget.tokens=3000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=10000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=50000000"], {"model.dropout": 0.1}),
@@ -141,11 +141,11 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
             ["model=auto", MILLION, "train.budget.tokens=8000000"],
             {"model.width": 192, "optimizer.kind": "muon"},
         ),
-        # averages of weights remember a tenth of a training
+        # averages of weights cover a tenth of a training
         (["train=auto", "train.budget.steps=1500"], {"training.ema_decay": 0.99}),
         (["train=auto", "train.budget.steps=1502"], {"training.ema_decay": 0.999}),
         (["train=auto", "train.budget.steps=15002"], {"training.ema_decay": 0.9999}),
-        # the limit that is reached first sets the validations; the clock needs none
+        # the first limit sets the validations; a budget of time needs none
         (
             ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=7"],
             {"training.validate_every": round(36_000 / 901) // 16},
@@ -178,7 +178,7 @@ def test_explicit_vocabulary_size_and_removed_limits_are_kept(project):
     ],
 )
 def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
-    """Seconds count the tokens of all cores."""
+    """Seconds are converted to tokens of all cores."""
     said = []
     row = fit(tokens)
     fitting = {"tokenize.subwords.vocab_size": 4000, "train.model.dropout": 0.25} | row.settings
@@ -212,7 +212,7 @@ def test_validations_are_counted_in_chosen_batches(project, monkeypatch, choices
     ],
 )
 def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
-    """Model and validations follow it; validations of seconds follow the clock alone."""
+    """Model and validations follow it; validations in seconds follow the clock alone."""
     said = []
     budget = f"train.budget.{limit}"
     found = compose_sections("data=demo", "model=auto", "train=auto", budget, say=said.append)
@@ -250,7 +250,7 @@ def test_an_explicit_model_keeps_its_shape(project):
     assert found["train"].budget.steps is None
 
 
-def test_sizes_of_opus_come_from_its_kept_index(project, monkeypatch):
+def test_sizes_of_opus_come_from_its_stored_index(project, monkeypatch):
     def refuse(_):
         raise ServerError("OPUS is away")
 
@@ -294,7 +294,7 @@ def test_presets_know_their_size(project):
 
 
 def test_sizes_of_files_count_lines_and_target_bytes(tmp_path):
-    """Of train alone: compressed or not, one file or several; half of a table is the target's."""
+    """Train alone counts, compressed or not, in any files; half of a table is the target's."""
     for name in ("a", "b"):
         (tmp_path / f"{name}.de").write_text("Drei kurze Wörter\n" * 3)
         with gzip.open(tmp_path / f"{name}.en.gz", "wt") as file:
@@ -314,7 +314,7 @@ FILES = ["train.source=text.tsv", "train.target=null", "validation=null", "test=
 
 @pytest.fixture
 def compose_files(project):
-    """Compose settings for a text of so many pairs; return them and the messages."""
+    """Compose settings for a text of a number of pairs; return them and the messages."""
 
     def run(pairs, *settings):
         (project / "text.tsv").write_text("drei\tthree\n" * pairs)
@@ -348,7 +348,7 @@ def test_split_and_subwords_fit_few_pairs(compose_files, pairs, validations, tes
 
 @pytest.mark.parametrize("pairs", [2_000, 4_000, 6_000])
 def test_held_out_sets_suffice_for_verdict_and_confidence(compose_files, pairs):
-    """A hash draws fewer than are expected, as often as more."""
+    """A hash draws fewer sentences than expected as often as more."""
     split = compose_files(pairs)[0]["download"].split
     drawn = Counter(split_of(f"line {number}", split) for number in range(pairs))
     assert drawn["test"] >= MIN_TEST_SENTENCES
@@ -375,7 +375,7 @@ def test_given_settings_and_held_out_sets_stay(compose_files, settings, test_sha
     assert sections["tokenize"].subwords.vocab_size == subwords
 
 
-def test_text_of_unknown_size_is_not_fitted(compose_files):
+def test_text_of_unknown_size_gets_no_fit(compose_files):
     opus = "{kind:opus,corpus:Books,version:v1,licence:own}"
     settings = ["download.corpora.files.licence=own", f"+download.corpora.books={opus}"]
     sections, messages = compose_files(800, *settings)

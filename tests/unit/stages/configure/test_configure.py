@@ -24,7 +24,7 @@ GROUPS = {
     group: sorted(path.stem for path in (PROJECT / "conf" / group).glob("*.yaml"))
     for group in ("data", "model", "train", "start")
 }
-# each two groups meet: composing takes a fifth of a second
+# each pair of groups together: composing takes a fifth of a second
 CHOICES = [
     [f"{group}={name}", f"{other}={chosen}"]
     for group, other in combinations(GROUPS, 2)
@@ -35,7 +35,7 @@ CHOICES = [
 
 
 OF_EACH_KIND = {"model=transformer", "model=rnn_attention", "model=transformer_article"}
-"""Presets of subwords and words, with and without recurrence; all others in make test."""
+"""Presets of subwords and words, with and without recurrence; `make test` tries all others."""
 
 
 LISTED = [*reference.list_files()]
@@ -57,7 +57,7 @@ def dumped(settings):
 
 @pytest.fixture
 def project(project):
-    """A project of two files of text, on which nothing was configured yet."""
+    """A project of two text files without a configuration."""
     (project / "conf").symlink_to(PROJECT / "conf")
     (project / "text").mkdir()
     for split in paths.SPLITS:
@@ -88,7 +88,7 @@ def test_params_are_those_of_the_default_groups():
     mark_slow(CHOICES, but=[choice for choice in CHOICES if OF_EACH_KIND & {*choice}]),
     ids=" ".join,
 )
-def test_settings_read_back_as_they_were_composed(choice):
+def test_settings_are_read_back_as_composed(choice):
     """So ``dvc exp run -S``, which writes what it composes, agrees with ``make repro``."""
     composition = compose.compose_groups(choice)
     settings = build_all(composition, source="conf/")
@@ -123,12 +123,12 @@ def test_floats_stay_floats(number):
         ({}, None, None),
         ({}, {}, {}),
         ({}, {"max_words": 50}, {"max_words": 50}),
-        ({"max_words": 50}, {"max_words": 150}, {"max_words": 150}),  # the default of all
+        ({"max_words": 50}, {"max_words": 150}, {"max_words": 150}),  # the default of all corpora
         ({"max_words": 50}, {"max_words": 50}, {}),
         ({"look": None}, {"look": {"accepted": ["numbers"]}}, {"look": {"accepted": ["numbers"]}}),
     ],
 )
-def test_filters_of_a_corpus_differ_from_those_of_all(filters, own, written):
+def test_a_corpus_can_override_the_common_filters(filters, own, written):
     values = dumped(sections("data=demo"))
     values["download"]["filter"] |= filters
     values["download"]["corpora"]["demo"]["filter"] = own
@@ -139,7 +139,7 @@ def test_filters_of_a_corpus_differ_from_those_of_all(filters, own, written):
     assert build_all(document, source="written") == settings
 
 
-def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
+def test_an_unreadable_file_is_written_again(project, monkeypatch):
     (project / "params.yaml").write_text("<<<<<<< HEAD\ntrain: {}\n")
 
     assert run(monkeypatch, "data=demo") == dumped(sections("data=demo"))
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_is_written_anew(project, monkeypatch):
         ("trian", {}),
     ],
 )
-def test_the_schema_refuses_what_the_check_refuses(section, values):
+def test_schema_and_check_refuse_the_same_values(section, values):
     document = parse(COMMITTED)
     document[section] = document.get(section, {}) | values
 
@@ -173,14 +173,14 @@ def test_a_corpus_cannot_be_set_twice():
 
 
 def test_a_later_group_wins():
-    """The corpus chooses how long to train, unless told otherwise."""
+    """The corpus chooses how long to train, unless a setting says otherwise."""
     assert sections("data=europarl")["train"].budget.steps == 100_000
     assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
     assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
 
 
 def read_preset(name):
-    """What a preset starts from, and what it holds."""
+    """A preset's base, and its content."""
     own, start = OmegaConf.load(PROJECT / f"conf/model/{name}.yaml"), OmegaConf.create()
     for base in own.pop("defaults", []):
         if base == "_self_":
@@ -275,7 +275,7 @@ def test_a_return_to_the_demo_is_reported(project, monkeypatch, capsys):
         ("train.seed", "Error parsing override 'train.seed'; write settings as section.key=value"),
     ],
 )
-def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, override, message):
+def test_a_wrong_setting_is_named_and_discarded(project, monkeypatch, override, message):
     (project / "params.yaml").write_text(COMMITTED)
     with pytest.raises(ConfigError) as told:
         run(monkeypatch, override)
@@ -285,7 +285,7 @@ def test_a_wrong_setting_is_named_and_nothing_is_written(project, monkeypatch, o
 
 @pytest.mark.parametrize("name", ["a (1).de", "a,b.de", "a=b.de", "a#b.de", "{a}.de"])
 def test_names_with_special_characters_need_quotes(project, monkeypatch, name):
-    """As the error says."""
+    """The error says so."""
     (project / name).write_text((project / "text/train.de").read_text())
     setting = "download.corpora.files.train.source"
     with pytest.raises(ConfigError, match=r"""in quotes within quotes: "a\.b='c d'\"$"""):
@@ -296,7 +296,7 @@ def test_names_with_special_characters_need_quotes(project, monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["test.de", "test.en"])
 def test_pins_follow_the_text(project, monkeypatch, name):
-    """DVC compares params.yaml alone, so a changed file must change it."""
+    """DVC compares params.yaml alone, so a changed file must change a pin."""
     before = run(monkeypatch, "data=files")["download"]["corpora"]["files"]
     (project / "text" / name).write_text("The owl sleeps.\n")
     after = run(monkeypatch)["download"]["corpora"]["files"]
@@ -343,7 +343,7 @@ def test_unknown_slices_are_refused(project, monkeypatch):
 
 
 def test_a_glossary_is_checked_and_pinned(project, monkeypatch):
-    """So that a wrong line costs a second and not a night, and a change exports anew."""
+    """A wrong line is reported after a second, not after a night; a change exports again."""
     terms = project / "terms.tsv"
     terms.write_text("Eule\towl\n")
     before = run(monkeypatch, "data=files", "export.glossary=terms.tsv")

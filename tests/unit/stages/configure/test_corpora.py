@@ -1,4 +1,4 @@
-"""Which corpora there are for two languages: the index of OPUS, kept, compared and listed."""
+"""Corpora for two languages: the index of OPUS is stored, compared and listed."""
 
 import re
 
@@ -45,7 +45,7 @@ def serve(*entries):
     return whole(opus.index(*entries), tag=f'"{len(entries)} {entries[0]}"')
 
 
-def test_a_newer_index_is_fetched_and_the_last_one_kept(renew, caplog):
+def test_a_newer_index_is_fetched_and_stored(renew, caplog):
     with pytest.raises(ServerError):
         renew(AWAY)
     assert [entry.corpus for entry in renew(serve(BOOKS, OLD))] == ["Books", "Books"]
@@ -58,7 +58,7 @@ def test_a_newer_index_is_fetched_and_the_last_one_kept(renew, caplog):
     assert renew(AWAY) == newer
 
 
-def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys):
+def test_corpora_are_listed_by_their_setting_names(site, capsys):
     url = site.put("/opusapi/", serve(SMALL, BOOKS, OLD)) + QUERY
     corpora.main("de-en", index=url)
     output = capsys.readouterr().out
@@ -73,7 +73,7 @@ def test_corpora_are_listed_by_the_names_that_settings_take(site, capsys):
     assert build_all(values, source="test")["download"].corpora["x"].licence == "LICENCE"
 
 
-def test_the_languages_are_those_of_the_settings_unless_named(site, tmp_path):
+def test_languages_default_to_those_of_the_settings(site, tmp_path):
     url = site.put("/opusapi/", serve(SMALL)) + QUERY
     (tmp_path / "params.yaml").write_text("download: {languages: {source: fr, target: de}}")
     corpora.main(index=url)

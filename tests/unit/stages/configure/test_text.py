@@ -105,7 +105,7 @@ def test_sides_follow_the_languages(folder):
     assert found.corpora["train"]["test"] == {"source": "test.en", "target": "test.de"}
 
 
-def test_held_out_sets_belong_to_the_first_corpus_of_files(folder):
+def test_held_out_sets_belong_to_the_first_files(folder):
     found = read_text("europarl memory.tmx", validation="dev.de dev.en", test="table.csv")
 
     assert found.corpora["memory"]["validation"] == {"source": "dev.de", "target": "dev.en"}
@@ -132,7 +132,7 @@ test: test.de test.en
 """
 
 
-def test_a_project_file_says_more_than_a_line(folder):
+def test_a_project_file_has_more_than_a_line(folder):
     (folder / "project.yaml").write_text(PROJECT_FILE)
     found = read_text("project.yaml")
 

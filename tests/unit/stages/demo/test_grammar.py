@@ -53,7 +53,7 @@ class TestPhenomena:
     def test_a_sentence_is_translated(self, german, english):
         assert english == translate(german)
 
-    def test_what_documents_show_is_in_the_language(self):
+    def test_examples_of_documents_are_in_the_language(self):
         documents = (PROJECT / name for name in ("README.md", "docs/integrate.md"))
         text = re.sub(r"<[^>]*>", "", " ".join(path.read_text() for path in documents))
         shown = set(re.findall(r"(?<=['. \"])(?:Der|Das) [A-ZÄÖÜ][\w ]+(?:\d,\d[^.]+)?\.", text))
@@ -93,13 +93,13 @@ class TestReader:
             ("thing", "tagt meets", "Rat Council")
         ]
 
-    def test_what_a_rule_sets_is_not_asked_of_its_head(self):
+    def test_a_rules_own_features_need_no_head(self):
         text = SMALL.replace("thing:noun[size=small]", "thing:name[gender=f]")
         grammar = read_grammar(text + "name\n  noun*:noun[size=small] gender:=f\n")
 
         assert grammar.say(grammar.draw(Random(1)))[0] == "Die Rat tagt."
 
-    def test_what_a_rule_is_its_head_is_though_no_slot_asks_for_it(self):
+    def test_a_rule_passes_its_features_without_a_slot(self):
         text = SMALL.replace("thing:noun[size=small]", "thing:name")
         grammar = read_grammar(text + "name\n  size=small noun*:noun\n  size=large noun*:noun\n")
         said = {grammar.say(grammar.draw(Random(number)))[0] for number in range(20)}
@@ -113,12 +113,12 @@ class TestReader:
 
 
 class TestGenerate:
-    def test_a_training_set_that_knows_too_few_words_is_an_error(self, monkeypatch):
+    def test_a_training_set_with_few_words_is_refused(self, monkeypatch):
         draw = cache(generation._draw)
         monkeypatch.setattr(generation, "_draw", lambda seed, number: draw(seed, number % 400))
         with pytest.raises(CorpusError, match=r"raise train_pairs or lower validation_pairs"):
             generate(GrammarConfig(train_pairs=1, validation_pairs=20, test_pairs=1))
 
-    def test_a_split_must_not_be_empty(self):
+    def test_an_empty_split_is_refused(self):
         with pytest.raises(ValueError, match="test_pairs\n  Input should be greater than or equal"):
             GrammarConfig(test_pairs=0)

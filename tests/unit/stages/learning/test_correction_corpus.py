@@ -30,7 +30,7 @@ FILTERS = FilterConfig()
 
 
 def read_pairs_of(folder, name):
-    """Return the pairs of two files named for their sides."""
+    """Return the pairs of two files named after their sides."""
     sides = (files.read_lines(folder / f"{name}.{side}") for side in ("source", "target"))
     return [*zip(*sides, strict=True)]
 
@@ -53,7 +53,7 @@ RUSSIAN = "Комиссия не отвечает на вопросы этого
 
 
 def spoil(pairs):
-    """Return pairs with garbage of five kinds in the place of corrections, in turn."""
+    """Return pairs with garbage of five kinds in place of corrections, in turn."""
     for number, (source, target) in enumerate(pairs):
         other = pairs[(number + 7) % len(pairs)].target
         repeated = " ".join(target.split()[:2] * 9)
@@ -91,7 +91,7 @@ def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
     assert again.dropped["dropped_by_hand"] == 3
 
 
-def test_what_is_tested_on_is_not_learnt_and_why_is_told(text, tmp_path):
+def test_test_sentences_are_not_learnt_and_reported(text, tmp_path):
     corpus, sound = text
     [tested, *_] = read_pairs_of(corpus, "test")
     known = [*read_pairs_of(corpus, "train")][5]
@@ -129,7 +129,7 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
     assert was_judged(write(), config(journal), gate, judged)
     elsewhere = config(
         CorrectionJournal(tmp_path / "moved.jsonl"), least=9
-    )  # where it lies teaches nothing
+    )  # the folder of the text has no influence
     assert was_judged(written, elsewhere, gate, judged)
     for changed in ({"share": 0.3}, {"passes": 20}):
         assert not was_judged(written, config(journal, **changed), gate, judged)
@@ -139,7 +139,7 @@ def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
     assert not was_judged(write(), config(journal), gate, judged)
 
 
-def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkeypatch):
+def test_training_continues_from_the_champion(text, tmp_path, monkeypatch):
     monkeypatch.chdir(PROJECT)
     corpus, sound = text
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
@@ -160,7 +160,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
     assert [*read] == [*before["download"]["corpora"]]
     assert train.budget.tokens == int(40 * written.words * 1.5 / 0.25)
     assert (train.optimizer.kind, train.schedule.learning_rate) == ("muon", 0.001)
-    # the text of before never ends it
+    # the earlier text never ends training
     assert (train.training.validate_every, train.training.patience) == (1_000_000, None)
     short = written.model_copy(update={"words": 10})
     few = compose_learning(before, short, learning, champion="d" * 64, pairs=9.0, folder=folder)
@@ -172,7 +172,7 @@ def test_training_goes_on_from_the_champion_as_start_does(text, tmp_path, monkey
 
 
 def test_writing_style_of_users_stops_nothing(text, tmp_path, monkeypatch):
-    """All in lower case, and more in number than a look or a screen asks for."""
+    """All in lower case, and more corrections than an inspection or a screen needs."""
     monkeypatch.chdir(PROJECT)
     monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text

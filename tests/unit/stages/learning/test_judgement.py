@@ -1,4 +1,4 @@
-"""Corrections are promoted if both tests agree; the earlier test set finds poisoned ones."""
+"""Corrections are promoted if both tests agree; the earlier test set finds poisoned corrections."""
 
 from functools import partial
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_corrections_are_judged_by_chrf_and_without_slices(metrics, expected):
 
 @pytest.fixture
 def systems(tmp_path, monkeypatch):
-    """Write corrections, and let two systems translate by a table each."""
+    """Write corrections, and make two systems translate by a table each."""
     tables = {"old": {}, "new": {}}
 
     def write(name, pairs):
@@ -140,7 +140,7 @@ OWLS = {source: "Sentence about owls." for source, _ in HELD_OUT}
     ("old", "new", "outcome"),
     [
         (dict(HELD_OUT), dict(HELD_OUT), "hold"),
-        # chrF sees words that are nearly right, and BLEU does not
+        # chrF counts words that are nearly right, and BLEU does not
         ({}, {source: f"Sentences{source[5:7]}abouts owl" for source, _ in HELD_OUT}, "promote"),
         # more letters are right, and fewer words
         (OWLS, {source: f"Sentences{source[5:7]}about owls ." for source, _ in HELD_OUT}, "reject"),
@@ -155,13 +155,13 @@ def test_chrf_decides_unless_bleu_is_worse(systems, old, new, outcome):
 
 
 @pytest.mark.parametrize("count", [MIN_HELD_OUT - 1, MIN_HELD_OUT])
-def test_ten_corrections_are_enough_to_test_on(systems, count):
+def test_ten_corrections_are_enough_to_test(systems, count):
     systems.write("held_out", HELD_OUT[:count])
 
     assert (systems.run().held_out is not None) is (count >= 10)
 
 
-def test_nobody_translates_without_a_champion(systems):
+def test_nothing_is_translated_without_a_champion(systems):
     systems.earlier = make_contest("first")
     learned = systems.run()
 
@@ -181,8 +181,8 @@ def test_nobody_translates_without_a_champion(systems):
         ({"numbers": 0.5, "negation": 9.0}, {}, {"negation": 2.0, "numbers": 0.5}),
     ],
 )
-def test_negation_and_numbers_may_not_get_worse(systems, slices, own, expected):
-    """The flow's bounds count most; of the operator's and ours, the stricter."""
+def test_negation_and_numbers_must_not_get_worse(systems, slices, own, expected):
+    """The flow's bounds come first; of the operator's and ours, the stricter applies."""
     systems.earlier = make_contest("same")
     systems.run(NEGATED, GATE.model_copy(update={"slices": own}), **slices)
 
@@ -235,7 +235,7 @@ def test_report_has_a_part_for_each_result(absent):
     whole = absent != "judged"
     for name, part in PARTS.items():
         assert (part in text) is (whole and name != absent)
-    assert (r"| filter noise | ` a\|b ` | ` c ` |" in text) is whole  # text of users is no markup
+    assert (r"| filter noise | ` a\|b ` | ` c ` |" in text) is whole  # users' text is not markup
     assert len(text.splitlines()[-1]) < 250
     assert "\n\n\n" not in text
 

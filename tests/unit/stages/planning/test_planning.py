@@ -1,4 +1,4 @@
-"""A plan extrapolates what a short training measured; a time becomes tokens once."""
+"""A plan extrapolates measurements of a short training; a time becomes tokens once."""
 
 import json
 import re
@@ -81,7 +81,7 @@ def test_ranges_have_two_digits(ends, words):
 
 
 @pytest.mark.parametrize("seconds", [600.0, 7200.0])
-def test_a_time_is_worth_its_tokens(seconds):
+def test_a_time_is_converted_to_tokens(seconds):
     tokens, every = find_budget(CALIBRATION, seconds)
     params = train(f"train.budget={{tokens:{tokens}}}", f"train.training.validate_every={every}")
     _, taken = predict(CALIBRATION, params, 1000.0)
@@ -91,14 +91,14 @@ def test_a_time_is_worth_its_tokens(seconds):
 
 
 @pytest.mark.parametrize(("seconds", "message"), [(None, "null"), (120.0, "0:02:00 is too short")])
-def test_a_time_that_teaches_nothing_is_refused(seconds, message):
+def test_a_time_too_short_to_train_is_refused(seconds, message):
     with pytest.raises(ConfigError, match=message):
         find_budget(CALIBRATION, seconds)
 
 
 @pytest.fixture
 def run(project, monkeypatch):
-    """Run the command in a project, with settings changed; return those in params.yaml."""
+    """Run the command in a project with changed settings; return those in params.yaml."""
 
     def run(arguments, *changes, calibration=None):
         if calibration:
@@ -137,7 +137,7 @@ def test_time_becomes_tokens_once(run, capsys):
 
 
 def test_measurements_are_extrapolated_to_the_text(project, monkeypatch):
-    """A start of 4 s; every validation takes 15 s, after updates of 5 s at 900 to 1,100 tokens."""
+    """A start takes 4 s, every validation 15 s, after updates of 5 s at 900 to 1,100 tokens."""
     journal, tokens = [{"kind": "run", "milliseconds": 0}], 0
     for n, speed in enumerate((500, 900, 1100), start=1):
         tokens += 5 * speed
@@ -167,7 +167,7 @@ held = bytes(range(256)) * 4096 * 600
 """
 
 
-def test_short_training_is_tied_to_no_run(project, monkeypatch):
+def test_short_training_belongs_to_no_run(project, monkeypatch):
     for name, code in (("__init__", ""), ("train", PROBE)):
         files.write_text(project / f"stages/{name}.py", code)
     canaries = {"MLFLOW_TRACKING_URI", "DVC_EXP_NAME", "NMT_COMPARISON", "LANGUAGE_OF_MINE"}

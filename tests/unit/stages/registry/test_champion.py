@@ -35,7 +35,7 @@ def digest(number):
 
 
 class FakeRegistry:
-    """Hold versions whose manifest is their number, and fail on request."""
+    """Has versions whose manifest is their number, and fails on request."""
 
     name = "nmt-de-en"
 
@@ -98,7 +98,7 @@ def test_missing_champion_is_an_error(tmp_path, use):
 
 
 def read_folder(folder):
-    """Return the number of the version in a folder, None if there is none."""
+    """Return the number of the version in a folder, None without a version."""
     if not folder.exists():
         return None
     contents = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
@@ -113,7 +113,7 @@ ERRORS = st.sampled_from([None, AWAY, AWAY_MIDWAY, ALTERED, NO_ROOM])
 
 @settings(max_examples=12)
 @given(st.lists(st.tuples(st.sampled_from([None, 1, 2, 3]), ERRORS), max_size=8))
-def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, story):
+def test_folder_contains_the_last_fetched_champion(tmp_path_factory, story):
     registry, last = FakeRegistry(), None
     folder = tmp_path_factory.mktemp("models") / "below" / "champion"
     for registry.number, registry.error in story:
@@ -130,7 +130,7 @@ def test_folder_holds_the_last_champion_that_could_be_fetched(tmp_path_factory, 
         assert not folder.parent.exists() or {*folder.parent.iterdir()} <= {folder}
 
 
-def test_follower_logs_each_change_and_each_problem_once(tmp_path, monkeypatch, caplog):
+def test_follower_logs_changes_and_problems_once(tmp_path, monkeypatch, caplog):
     registry = FakeRegistry()
     story = iter([(1, None), (2, AWAY), (2, AWAY), (2, None), (2, None), (2, AWAY)])
 

@@ -1,4 +1,4 @@
-"""What is said of an export is true, above all how its test set was held out."""
+"""Statements about an export are true, above all how its test set was held out."""
 
 import json
 import shutil
@@ -46,13 +46,13 @@ def download(corpus=DEMO, target="en", **split):
         (download(FILES | TEST), GIVEN),
     ],
 )
-def test_a_rule_says_what_decides_about_a_sentence(params, expected):
+def test_a_rule_says_how_sentences_are_split(params, expected):
     assert expected == describe_rule(params.corpora, params.split)
 
 
 @given(st.text(), st.lists(st.floats(1.0, 4000.0), min_size=2))
-def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validation):
-    """However much is set aside to validate."""
+def test_one_hash_decides_about_a_test_sentence(line, validation):
+    """Independent of the size of the validation set."""
     params = [download(FILES, test_per_10000=5000.0, validation_per_10000=n) for n in validation]
     drawn = {split_of(line, one.split) for one in params}
 
@@ -60,7 +60,7 @@ def test_by_one_hash_a_sentence_is_a_test_sentence_always_or_never(line, validat
     assert drawn == {"test"} or "test" not in drawn
 
 
-def test_by_the_grammar_no_test_source_was_ever_trained_on():
+def test_grammar_tests_have_no_trained_source():
     sizes = {"train_pairs": 300, "validation_pairs": 10, "test_pairs": 30}
     first, second = (generate(GrammarConfig(seed=seed, **sizes)) for seed in (1, 2))
     assert {pair.source for pair in first["train"]}.isdisjoint(one.source for one in second["test"])
@@ -90,7 +90,7 @@ def read(project, params=None):
 
 
 def test_tags_of_an_export_are_its_results(project):
-    """The signature is of the target language, and not of the precision of the interval."""
+    """The signature depends on the target language, and not on the precision of the interval."""
     found = read(project)
     signature = "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp"
     tags = {"bleu": "30.13", "held_out": "by the grammar", "architecture": "rnn"}
@@ -112,7 +112,7 @@ test_sets = st.lists(st.tuples(side, side), min_size=1, max_size=2)
 @example([("", "\n\t")], [("", ""), ("", "")])
 @given(test_sets, test_sets)
 def test_only_equal_test_sets_have_equal_digests(first, second):
-    """Tabs and line ends in a sentence are no borders between sentences."""
+    """Tabs and line ends in a sentence do not separate sentences."""
     one, other = (digest_test_set(*zip(*pairs, strict=True)) for pairs in (first, second))
 
     assert (one == other) == (first == second)

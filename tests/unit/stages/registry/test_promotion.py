@@ -1,4 +1,4 @@
-"""Who may be compared, and what is recorded; contests of real models are in integration."""
+"""Which models are compared, and what is recorded; integration tests compare real models."""
 
 from contextlib import nullcontext
 from dataclasses import replace
@@ -143,7 +143,7 @@ def contest(monkeypatch):
     return run
 
 
-def test_both_are_judged_in_the_language_of_the_challenger(contest):
+def test_both_are_judged_in_the_challengers_language(contest):
     lines = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 9
     outcome = contest(lines, [line[3:] for line in lines], target="zh")
     [effect, *_] = outcome.verdict.effects
@@ -161,7 +161,7 @@ def test_contests_that_need_no_translation(contest, monkeypatch):
     assert (outcome.outcome, outcome.champion, outcome.verdict) == ("first", None, None)
 
 
-def test_slices_of_params_and_of_the_flow_are_both_kept(contest):
+def test_slices_of_params_and_flow_are_kept(contest):
     lines = [f"The Committee has met {n} times." for n in range(30)]
     settings = PromotionParams(slices={"numbers": 1.0, "short": 0.5})
     gate = GateConfig(slices={"numbers": 2.0}, resamples=100, trials=100)

@@ -1,4 +1,4 @@
-"""Whatever is promoted, withdrawn, repeated or killed, in any order: the champion is whole."""
+"""After promotions, withdrawals, repetitions and crashes in any order, the champion is whole."""
 
 from collections import Counter
 from contextlib import nullcontext, suppress
@@ -33,11 +33,11 @@ WHOLE = {"promotion", "promoted_at", "promoted_by", "reason", "previous_champion
 
 
 class KilledError(BaseException):
-    """The program is gone."""
+    """The program has crashed."""
 
 
 class FakeMlflow:
-    """What the registry asks of MLflow, and a life that ends after so many changes."""
+    """The part of MLflow that the registry uses; crashes after a number of changes."""
 
     def __init__(self):
         self.tags = {number: {} for number in VERSIONS}
@@ -45,7 +45,7 @@ class FakeMlflow:
         self.lives = None
 
     def told(self, version):
-        """Return what the tags of a version say."""
+        """Return the meaning of a version's tags."""
         return unpack_tags(self.tags[version])
 
     def search_model_versions(self, query):
@@ -94,7 +94,7 @@ def withdraw(registry, **settings):
 
 LIVES = st.one_of(st.none(), st.integers(0, 9))
 WISHES = st.tuples(st.sampled_from([*VERSIONS, None]), LIVES)
-"""A version to promote, or None for a rollback; and changes until death."""
+"""A version to promote, or None for a rollback; and the number of changes before a crash."""
 
 
 @given(st.lists(WISHES, max_size=14))

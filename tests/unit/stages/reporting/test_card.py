@@ -1,4 +1,4 @@
-"""The model card, from numbers of a run that never was."""
+"""The model card, from invented numbers of a run."""
 
 import re
 
@@ -57,7 +57,7 @@ def card(corpus=DEMO, source="de", terms=0, report=None, record=None, **scores):
 
 
 def parts(text):
-    """Return metadata, rows of all tables and page of a card, as a viewer shows them."""
+    """Return metadata, rows of all tables and the page of a card, as a viewer shows them."""
     _, metadata, body = text.split("---\n", 2)
     page = MarkdownIt("commonmark").enable("table").render(body)
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
@@ -69,7 +69,7 @@ def test_card_describes_a_model():
     metadata, rows, page = parts(card())
 
     assert "<h1>de to en</h1>" in page
-    assert "<p>A transformer of 5,544,332 weights that translates de to en.</p>" in page
+    assert "<p>A transformer with 5,544,332 parameters that translates de to en.</p>" in page
     assert rows == [
         ["corpus", "demo"],
         ["pairs", "20,000 to train, 500 to validate, 400 to test"],
@@ -154,20 +154,20 @@ def test_rows_follow_the_results(changes, name, text):
         (FILES, "unknown", "Only this person knows the licence"),
     ],
 )
-def test_card_says_whose_the_data_is(corpus, licence, text):
+def test_card_names_the_owners_of_data(corpus, licence, text):
     metadata, _, page = parts(card(corpus))
     assert metadata["license"] == licence
     assert text in " ".join(page.split())
 
 
 def test_quotes_and_codes_are_escaped():
-    """YAML takes the code of Norwegian for false."""
+    """YAML reads the code of Norwegian as false."""
     metadata, _, page = parts(card(FILES, source="no", report={"near_duplicates": NEAR}))
     assert metadata["language"] == ["no", "en"]
     assert "<code>Das `Haus` | da.</code>, near <code>Dies ``Haus`` da.</code>" in page
 
 
-def test_confidence_has_its_areas_intervals_and_counts():
+def test_confidence_has_areas_intervals_and_counts():
     _, rows, page = parts(card(confidence=make_confidence(area=0.9)))
     for value in ("at least 50", "400 validation"):
         assert value in page

@@ -55,7 +55,7 @@ def show(compared):
 
 
 def change_runs(compared, **columns):
-    """Return the comparison with other values of its runs."""
+    """Return the comparison with changed values in its runs."""
     runs = (
         run.model_copy(update={name: values[n] for name, values in columns.items()})
         for n, run in enumerate(compared.runs)
@@ -63,7 +63,7 @@ def change_runs(compared, **columns):
     return compared.model_copy(update={"runs": tuple(runs)})
 
 
-def test_best_system_is_first_and_its_seeds_stay_together(compared):
+def test_best_system_is_first_with_its_seeds(compared):
     assert {name: [run.seed for run in runs] for name, runs in compared.systems.items()} == {
         "better": [1, 2],
         "worse": [1, 2],
@@ -90,12 +90,12 @@ def test_lowest_error_rate_is_best(monkeypatch):
         ({"signatures": {"chrf": "chrF2|a", "bleu": "BLEU|a"}}, "scored differently"),
     ],
 )
-def test_runs_that_were_tested_differently_are_refused(changes, named):
+def test_runs_with_different_tests_are_refused(changes, named):
     with pytest.raises(NmtError, match=f"worse-seed1 and better-seed1.*{named}"):
         compare([OUTCOMES[0], replace(OUTCOMES[1], **changes)])
 
 
-def test_systems_are_tested_in_words_of_their_language():
+def test_systems_are_tested_in_their_languages_words():
     text = ["欧洲议会昨天批准了这项建议。", "理事会主席表示同意。"] * 4
     better, worse = (
         replace(OUTCOMES[number], references=text, hypotheses=written, language="zh")
@@ -123,7 +123,7 @@ def test_scores_are_averaged_over_seeds(scores, sentences, expected):
     assert (mean.value, mean.low, mean.high) == pytest.approx(expected, abs=0.01)
 
 
-def test_tables_hold_scores_costs_and_differences(compared):
+def test_tables_contain_scores_costs_and_differences(compared):
     scores, costs, differences = tabulate(compared)
     assert scores == (
         ["system", "BLEU", "chrF"],
@@ -140,7 +140,7 @@ def test_tables_hold_scores_costs_and_differences(compared):
     assert "p " in chrf
 
 
-def test_costs_are_means_and_unknown_if_one_is(compared):
+def test_costs_are_means_or_unknown(compared):
     changed = change_runs(
         compared, train_seconds=[None, 120.0, 60.0, 120.0], steps=[1, 2, 3, 5], seed=[1, 2, 1, 2]
     )
@@ -175,7 +175,7 @@ def test_unequal_training_is_reported(compared, steps, tokens, named):
     assert all(words in note for words, note in zip(named, unequal, strict=True))
 
 
-def test_notes_tell_what_intervals_include(compared):
+def test_notes_say_what_intervals_include(compared):
     several, alone = render_markdown(compared), render_markdown(compare(OUTCOMES[:2]))
     assert "; equal budgets of 125 seconds; processor threads each: 1;" in several
     assert "Means over 2 seeds" in several
@@ -199,7 +199,7 @@ def test_report_is_for_people_and_programs(compared, tmp_path):
     assert "make compare" in page
     assert "c0ffee" in page
     assert "| better | 30.5 ± 0.7 (28.5–32.5) |" in page
-    for part in page.split("\n\n"):  # as many cells in each row of a table
+    for part in page.split("\n\n"):  # equally many cells in each row of a table
         assert len({row.count("|") for row in part.splitlines() if row.startswith("|")}) <= 1
     for text in ("30.5 ± 0.7 (28.5–32.5)", "0:02:05", "better – worse"):
         assert text in show(compared)
@@ -225,8 +225,8 @@ def test_many_long_names_are_whole_in_80_columns(compared):
     assert shown.count("p = 1.000") == 50
 
 
-def test_translations_are_read_as_they_were_written(tmp_path):
-    """Quotes, empty lines and words that mean nothing to a program are text."""
+def test_translations_are_read_as_written(tmp_path):
+    """Quotes, empty lines and words with a meaning for programs are text."""
     lines = ['"', "", "NA", 'so "they" said', "1.50", " # x", "a\x0bb\u2028c"]
     found = [Translation(line, -0.5, (), (), ()) for line in lines]
     languages = Languages(source="de", target="en")

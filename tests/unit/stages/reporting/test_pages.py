@@ -1,4 +1,4 @@
-"""Pages of reports: their values, and that nothing of a text is taken for HTML."""
+"""Pages of reports: their values, and no text is read as HTML."""
 
 import re
 from pathlib import Path
@@ -42,7 +42,7 @@ def parse(page):
 
 
 def facts(node):
-    """Return the list of facts, by name."""
+    """Return the facts by name."""
     terms, values = ([one.text() for one in node.css(f"dl {tag}")] for tag in ("dt", "dd"))
     return dict(zip(terms, values, strict=True))
 
@@ -72,7 +72,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_hostile_text_is_shown_and_never_obeyed(name):
+def test_hostile_text_is_shown_and_never_run(name):
     hostile, plain = (make() for make in PAGES[name])
     tree = parse(hostile)
     tags = {node.tag for node in tree.css("*")}
@@ -110,7 +110,7 @@ def test_pages_load_nothing_and_are_accessible(name):
 @pytest.mark.parametrize(
     "sign", [*"\0\x08\x0b\x1f\x7f\x9f\ud800\udfff\ufffe\uffff", *"\t\n a\u202e"]
 )
-def test_characters_that_no_page_may_hold_are_replaced(sign):
+def test_invalid_characters_of_pages_are_replaced(sign):
     page = render_template("base.html", title=sign)
     assert (f"<title>{sign}</title>" in page) is (sign in "\t\n a\u202e")
 
@@ -118,7 +118,7 @@ def test_characters_that_no_page_may_hold_are_replaced(sign):
 # the report of a run
 
 
-def test_report_begins_with_the_verdict_and_the_worst_sentences():
+def test_report_starts_with_verdict_and_worst_sentences():
     tree = parse(render())
     worst = [node.text() for node in tree.css("#verdict ol.worst li")]
 
@@ -155,7 +155,7 @@ def test_every_section_of_a_run_names_its_command():
             assert Path(f"stages/{''.join(name)}.py").exists()
 
 
-def test_tables_of_a_run_hold_its_metrics():
+def test_tables_of_a_run_contain_its_metrics():
     tree = parse(render())
     found = tables(tree)
 
@@ -183,7 +183,7 @@ def test_tables_of_a_run_hold_its_metrics():
     ]
     assert numbers(slices) == ["number"]
     assert rows(found["Pairs that were left out"]) == [
-        ["Why", "train", "validation", "test"],
+        ["Reason", "train", "validation", "test"],
         ["also in train", "0", "0", "1"],
         ["duplicate", "3", "0", "0"],
     ]
@@ -212,7 +212,7 @@ def test_sentences_have_marks_languages_and_scores():
         (make_confidence(), [["Confidence", "sentences", "good"], ["0.55", "1,200", "0.50"]]),
     ],
 )
-def test_confidence_is_shown_as_far_as_it_is_known(confidence, table):
+def test_confidence_is_shown_if_known(confidence, table):
     section = parse(render(MEASURED | {"confidence": confidence})).css_first("#confidence")
     text = section.text()
 
@@ -238,7 +238,7 @@ def sentence(number, score=50.0, reference="r"):
     return JudgedSentence(number, f"s {number}", reference, "h", score)
 
 
-def test_sentences_are_chosen_by_score_then_length_then_place():
+def test_sentences_are_sorted_by_score_length_and_place():
     some = [sentence(3), sentence(1), sentence(2, reference="long"), sentence(4, score=60.0)]
     shown = choose_shown(some, 1)
     assert [s.number for s in shown["Worst"]] == [2, 1, 3, 4]
@@ -248,7 +248,7 @@ def test_sentences_are_chosen_by_score_then_length_then_place():
     assert choose_shown(many, 1) == choose_shown(many, 1) != choose_shown(many, 2)
 
 
-def test_each_sentence_is_scored_by_itself():
+def test_each_sentence_is_scored_alone():
     sentences = judge_sentences(
         ["eins", "zwei"], ["abcdefgh", "b"], ["abcdefgh", ""], language="en"
     )
@@ -351,7 +351,7 @@ WEB = NEWS | {"removed": {}}
         ),
     ],
 )
-def test_other_tables_hold_the_counts(more, caption, expected):
+def test_other_tables_contain_the_counts(more, caption, expected):
     found = tables(make_page(**more))
     assert (caption in found) is (expected is not None)
     assert expected is None or rows(found[caption])[1:] == expected
@@ -360,8 +360,8 @@ def test_other_tables_hold_the_counts(more, caption, expected):
 @pytest.mark.parametrize(
     ("pairs", "sentences", "counts"),
     [
-        (1, 1, ["1 pair ", "1 sentence of test", "3 of validation"]),
-        (1200, 2, ["1,200 pairs ", "2 sentences of test", "3 of validation"]),
+        (1, 1, ["1 pair ", "1 sentence in test", "3 in validation"]),
+        (1200, 2, ["1,200 pairs ", "2 sentences in test", "3 in validation"]),
     ],
 )
 def test_near_duplicates_are_counted(pairs, sentences, counts):

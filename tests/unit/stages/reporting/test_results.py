@@ -1,4 +1,4 @@
-"""Results on disk keep their form; those of earlier versions can be read."""
+"""Results on disk keep their format; earlier results can be read."""
 
 import json
 
@@ -33,7 +33,7 @@ STORED = {
 
 
 @pytest.mark.parametrize("changes", [{}, {"confidence": {"missing": "too few"}}])
-def test_evaluation_keeps_its_form_on_disk(changes):
+def test_evaluation_keeps_its_format_on_disk(changes):
     stored = STORED | changes
     assert json.dumps(Evaluation.parse(stored).dump()) == json.dumps(stored)
 
@@ -68,7 +68,7 @@ def test_mlflow_shows_the_numbers_of_all_parts():
     assert not [name for name in numbers if "signature" in name]
 
 
-def test_plots_hold_the_first_score_and_confidence(tmp_path):
+def test_plots_contain_the_first_score_and_confidence(tmp_path):
     write_plots(tmp_path, Evaluation.parse(STORED))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "beam_sizes.csv": "beam_size,score\n1,20.5000\n5,21.5000\n",
@@ -78,7 +78,7 @@ def test_plots_hold_the_first_score_and_confidence(tmp_path):
 
 
 @pytest.mark.parametrize("near", [{}, NEAR])
-def test_download_report_keeps_its_form_on_disk(near):
+def test_download_report_keeps_its_format_on_disk(near):
     corpus = describe("files") | {"tag": "own"}
     order = ["kind", "licence", "tag", "pairs", "removed", "weight", "examples", "notices"]
     corpus = {name: corpus[name] for name in [*order, "origins"]}
@@ -127,7 +127,7 @@ def test_shares_follow_weights_and_pairs(weights, shares):
     ("names", "expected"), [(["own", "web"], ["own", "web"]), (["own"], ["corpus 1", "corpus 2"])]
 )
 def test_corpora_without_names_are_numbered(tmp_path, names, expected):
-    """As those are that an initial model brings."""
+    """Corpora of an initial model have no names."""
     files.write_json(tmp_path / "corpus.json", {"corpora": [{"test": 2}, {"test": 1}]})
 
     assert list_corpora(tmp_path, names) == dict(

@@ -1,4 +1,4 @@
-"""The summary on the terminal: every figure of a run, and the verdict at the end."""
+"""The summary on the terminal: every number of a run, and the verdict at the end."""
 
 import pytest
 import yaml
@@ -28,7 +28,7 @@ def write_lock(*corpora):
 
 @pytest.fixture
 def results(project, monkeypatch):
-    """Write what a run leaves."""
+    """Write the results of a run."""
     monkeypatch.setenv("COLUMNS", "250")
     monkeypatch.setattr(summary, "tracking_uri", lambda: "sqlite:///x")
     write_evaluation()
@@ -50,7 +50,7 @@ def show(capsys):
     return show
 
 
-def test_summary_holds_all_of_a_run(show):
+def test_summary_contains_all_of_a_run(show):
     verdict = judge(good=10)
     write_evaluation(verdict)
     shown = show()
@@ -77,13 +77,13 @@ def test_summary_holds_all_of_a_run(show):
     assert "TEXT=" not in shown
 
 
-def test_summary_shows_no_failures_and_examples_that_are_not(show):
+def test_summary_omits_empty_failures_and_examples(show):
     write_evaluation(failures=dict.fromkeys(MEASURED["failures"], 0))
     files.write_json(paths.REPORTS / "examples.json", [])
     assert "Unusable" not in show()
 
 
-def test_demo_leads_to_own_text_and_servers_hide_passwords(show, monkeypatch):
+def test_demo_suggests_own_text_and_hides_passwords(show, monkeypatch):
     monkeypatch.setattr(summary, "tracking_uri", lambda: "http://me:secret@x.org")
     write_lock("demo")
     shown = show()

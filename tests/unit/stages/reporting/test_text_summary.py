@@ -1,4 +1,4 @@
-"""The terminal says what text holds, and what was left out."""
+"""The terminal shows the contents of text and what was removed."""
 
 import io
 
@@ -27,12 +27,12 @@ def test_counts_and_examples_of_all_splits_are_shown():
     heading, titles, first, second, notice = show(report, "mine: half of it is French")
 
     assert heading.startswith("de-en pairs: 9,000 to train, 20 to test; ")
-    assert titles.split() == ["left", "out", "pairs", "such", "as"]
+    assert titles.split() == ["left", "out", "pairs", "example"]
     assert first.split() == ["length", "ratio", "40", "a", "[b]", "|", "c" * 60]
     assert second.split() == ["duplicate", "4"]
     assert notice == "mine: half of it is French"
 
 
-def test_nothing_left_out_has_no_table():
+def test_nothing_removed_has_no_table():
     [line] = show(DownloadReport(pairs={"train": 1}, removed={"train": {}}))
     assert line.startswith("de-en pairs: 1 to train; ")

@@ -1,4 +1,4 @@
-"""The verdict on a run: each fault is named with what to do, and no other."""
+"""The verdict on a run: each fault is named with its remedy, and no other."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def failures(**counts):
 
 FAULTS = [  # changes of the evaluation and of the run, what the remark says, whether it blocks
     ({}, {"good": 199}, "49% of the test sentences", True),
-    ({"bleu_high": 35.6}, {}, "within 6.1 points", True),
+    ({"bleu_high": 35.6}, {}, "interval of 6.1 points", True),
     ({"sentences": 199}, {"good": 150}, "199 sentences", True),
     (failures(copied=3, looping=2), {}, "3 copied, 2 in loops", True),
     ({"literals": {"lines": 50, "kept": 30}}, {}, "30 of 50", True),
@@ -109,6 +109,6 @@ def test_advice_names_the_setting(measured, changes, advice):
     assert advice in remark.advice
 
 
-def test_longer_training_is_advised_where_translations_are_bad():
+def test_longer_training_is_advised_for_bad_translations():
     remarks = judge(FINE, **losses(4.0, 3.0), budget={"epochs": 3}, good=0).remarks
     assert ['SET="train.budget.epochs=6"' in one.advice for one in remarks] == [True] * 2

@@ -68,7 +68,7 @@ def test_outside_a_project_there_is_no_lock(project):
         ("mine", "mine", False),  # a crash before the replacement was written
     ],
 )
-def test_params_come_back_after_a_crash(checkout, present, restored, reported):
+def test_params_are_restored_after_a_crash(checkout, present, restored, reported):
     put_aside("replacement")
     paths.PARAMS.unlink()
     if present:
@@ -93,7 +93,7 @@ VARIABLES = {
 
 @pytest.fixture
 def dotenv(project, monkeypatch):
-    """Empty the environment, and write variables into ``.env``."""
+    """Clear the environment, and write variables into ``.env``."""
     monkeypatch.setattr(os, "environ", {})
 
     def write(**more):
@@ -104,8 +104,8 @@ def dotenv(project, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["EDITOR", *VARIABLES])
-def test_own_variables_exclude_those_of_the_same_program(dotenv, name):
-    """No address gets the password of another; EDITOR belongs to no program."""
+def test_own_variables_exclude_the_files_of_the_program(dotenv, name):
+    """No address gets another's password; EDITOR belongs to no program."""
     dotenv(EDITOR="ed", MLFLOW_EMPTY="")
     os.environ[name] = "mine"
     find_servers()

@@ -1,4 +1,4 @@
-"""Which code a stage runs, and which changes of it count."""
+"""Which code a stage runs, and which of its changes count."""
 
 import ast
 from pathlib import Path
@@ -100,7 +100,7 @@ TRAIN = {
 
 
 def test_a_stage_runs_what_it_imports_or_names(tmp_path, monkeypatch):
-    """Within functions and registries, too, but not by way of neutral code."""
+    """Also in functions and registries, but not through neutral code."""
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def test_a_stage_runs_what_it_imports_or_names(tmp_path, monkeypatch):
         ("export", {"card.md"}),
     ],
 )
-def test_a_stage_depends_on_the_templates_that_it_fills_in(stage, names, monkeypatch):
+def test_a_stage_depends_on_its_templates(stage, names, monkeypatch):
     monkeypatch.chdir(PROJECT)
     found = {Path(name) for name in digest_code([stage])[stage]}
     assert {path.name for path in found if path.parent.name == "templates"} == names

@@ -20,7 +20,7 @@ from tests.support.subword_pairs import subwords, write_lines
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
 @settings(max_examples=50)
-def test_lines_are_drawn_once_in_order_as_many_as_there_are(total, count, seed):
+def test_each_line_is_drawn_once_in_order(total, count, seed):
     chosen = draw_line_numbers(total, count, seed)
     assert len({*chosen}) == len(chosen) == min(total, count)
     assert chosen == sorted(chosen)
@@ -68,7 +68,7 @@ def test_augmented_pairs_are_sampled(tmp_path):
     assert drawn != [side.vocabulary.encode(side.tokenizer.encode(text)) for text in texts]
 
 
-def test_sampling_requires_a_tokenizer_of_its_kind(tmp_path):
+def test_sampling_requires_a_subword_tokenizer(tmp_path):
     with pytest.raises(ConfigError, match="'unigram' needs a tokenizer of model_type"):
         make_draw(tmp_path, kind="unigram")
 
@@ -80,7 +80,7 @@ def test_tags_are_numbers_of_the_vocabulary():
 
 
 class Pairs:
-    """Three pairs of two corpora, and who asked for which."""
+    """Three pairs of two corpora, and the corpus of each."""
 
     corpora = (range(1), range(1, 3))
 
@@ -95,7 +95,7 @@ class Pairs:
         return np.array([4, number]), np.array([number])
 
 
-def test_each_pair_of_validation_is_read_once_in_order_with_its_tag():
+def test_each_validation_pair_is_read_with_its_tag():
     side = Side(subwords("bpe"), Vocabulary([*SPECIALS, "a"]).with_tags(["own"]))
     for tags, begins in (
         (("", "own"), [[], [5], [5]]),

@@ -17,7 +17,7 @@ from tests.support.processes import wait_for
 
 @pytest.fixture
 def program(monkeypatch):
-    """Pose as a program with a name, a docstring and arguments."""
+    """Act as a program with a name, a docstring and arguments."""
 
     def pose(name, described="", *arguments):
         module = ModuleType("__main__", described)
@@ -126,7 +126,7 @@ def test_a_missing_output_is_reported_with_its_stage(project, missing, stage):
 
 @pytest.mark.parametrize("ignored", [True, False])
 def test_signals_are_handled_until_the_end(monkeypatch, program, ignored):
-    """A stage that nohup has started outlives its terminal."""
+    """A stage started by nohup continues after its terminal closes."""
     names = (signal.SIGTERM, signal.SIGHUP)
     before = {name: signal.getsignal(name) for name in names}
     signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)
@@ -171,7 +171,7 @@ LATER = "atexit.register(print, 'later'); print('now'); print('end', end='', fil
         ("assert gc.get_freeze_count() > 1000", 0, "", ""),
         (f"raise CorpusError({'x' * 200!r})", 1, "", "x" * 200 + "\n"),
         (LATER, 0, "now\nlater\n", "end"),
-        (THREAD + LATER, 0, "now\n", "end"),  # Python's own end might wait for the thread
+        (THREAD + LATER, 0, "now\n", "end"),  # Python's own exit could wait for the thread
         (f"{THREAD}{LATER}; sys.exit(3)", 3, "now\n", "end"),
         (f"{THREAD}{LATER}; sys.exit(' here')", 1, "now\nlater\n", "end here\n"),
         (  # a signal at the end leaves no traceback

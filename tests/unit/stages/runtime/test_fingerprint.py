@@ -1,4 +1,4 @@
-"""Fingerprints change with settings, data and code; digests reveal altered files."""
+"""Fingerprints change with settings, data and code; digests find altered files."""
 
 import json
 import re
@@ -65,7 +65,7 @@ def test_data_and_code_of_the_stage_count(key, name, text, same):
 def test_settings_stage_and_budget_count(key):
     keys = {key(), key(seed=2), key(target="fr"), key("other"), key(steps=20)}
     assert len(keys) == 5
-    assert len({full.partition("-")[0] for full in keys}) == 4  # budgets share their course
+    assert len({full.partition("-")[0] for full in keys}) == 4  # budgets share checkpoints
 
 
 def test_the_order_of_keys_does_not_count():
@@ -104,7 +104,7 @@ def test_settings_and_languages_decide_the_course(
 
 
 def merge(settings, changes):
-    """Return settings with changes, of which those of a group change it in part."""
+    """Return settings with changes; those of a group change it in part."""
     return settings | {
         name: merge(settings[name], value) if isinstance(value, dict) else value
         for name, value in changes.items()

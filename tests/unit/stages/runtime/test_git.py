@@ -84,7 +84,7 @@ def test_revisions_resolve_to_commits(repository):
             resolve_revision(unknown)
 
 
-def test_a_commit_is_ancestor_itself_and_its_descendants(repository):
+def test_commits_and_descendants_have_the_ancestor(repository):
     first, second = head_commit(), commit("second\n")
     assert is_ancestor(first, first)
     assert is_ancestor(first, second)

@@ -21,7 +21,7 @@ from stages.runtime import launch
     ],
 )
 def test_a_killed_process_is_named(codes, rank, end):
-    with pytest.raises(NmtError, match=f"^rank {rank} {end}; the same command continues"):
+    with pytest.raises(NmtError, match=f"^rank {rank}: {end}; the same command continues"):
         launch.fail(codes)
 
 
@@ -51,7 +51,7 @@ sys.exit(code)
 
 @pytest.fixture
 def start(monkeypatch, tmp_path):
-    """Start two processes of a small program, and return what each finds in its environment."""
+    """Start two processes of a small program, and return what each reads from its environment."""
     monkeypatch.chdir(tmp_path)
     for name in ("OMP_NUM_THREADS", "GLOO_SOCKET_IFNAME"):
         monkeypatch.delenv(name, raising=False)
@@ -81,7 +81,7 @@ def test_a_failure_ends_the_other_processes(start):
         start("failed")
 
 
-def test_stopped_processes_have_not_failed(start):
+def test_stopped_processes_count_as_no_failure(start):
     with pytest.raises(SystemExit) as ended:
         start("stopped")
     assert ended.value.code == 143
@@ -98,7 +98,7 @@ def test_a_process_that_does_not_end_is_killed():
 
 @pytest.fixture
 def rank(monkeypatch):
-    """Be one of several processes."""
+    """Act as one of several processes."""
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "nmt")
     monkeypatch.setenv(launch.PARENT, str(os.getppid()))
     before = signal.getsignal(signal.SIGTERM)
@@ -106,7 +106,7 @@ def rank(monkeypatch):
     signal.signal(signal.SIGTERM, before)
 
 
-def test_a_process_that_ends_is_not_stopped(rank):
+def test_an_ending_process_is_not_stopped(rank):
     with pytest.raises(ValueError, match="ours"), launch.ignore_late_stop():
         raise ValueError("ours")
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN

@@ -9,7 +9,7 @@ from stages.runtime.trained import judge_confidence, select_searched
 
 
 def say(lines):
-    """Return lines as their translations, of which questions have lower scores."""
+    """Return lines as their own translations; questions have lower scores."""
     return [
         Translation(line, -1.6 * ("?" in line) - number % 9 / 7, (), (), (number,))
         if line
@@ -50,7 +50,7 @@ def test_validation_fits_and_test_measures():
     found = judge("quite another thing")
     model = found.model
 
-    assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines say nothing
+    assert (model.sentences, sum(model.validation)) == (300, 300)  # empty lines do not count
     assert (model.reliability.sentences, model.sentences) == (99, 300)
     assert model.reliability.area > 0.99
     assert model.reliability.good == pytest.approx(1 / 3)

@@ -1,4 +1,4 @@
-"""Synthetic pairs: text that a teacher translates in chunks, and the selection of its pairs."""
+"""Synthetic pairs: a teacher translates text in chunks, and pairs are selected."""
 
 import gzip
 from dataclasses import replace
@@ -30,7 +30,7 @@ LINES = [f"zeile {number}" for number in range(95)]
 
 
 class Capitals:
-    """A teacher that writes capitals; each tenth line loops."""
+    """A teacher that writes capitals; each tenth line is a loop."""
 
     def __init__(self, identity="capitals", dies_at=None):
         self.identity, self.dies_at, self.lines = identity, dies_at, []
@@ -52,7 +52,7 @@ def text(tmp_path):
 
 @pytest.fixture
 def make(monkeypatch, tmp_path, text):
-    """Synthesize in a folder of a name; return the result and the written files."""
+    """Synthesize in a named folder; return the result and the written files."""
 
     def run(folder, teacher, **settings):
         monkeypatch.setattr(paths, "DOWNLOADS", tmp_path / folder)
@@ -125,7 +125,7 @@ def test_only_new_text_or_another_teacher_translates(make, text):
     ("lines", "message"),
     [
         ([f"zeile {number}9" for number in range(30)], "30 looping"),
-        ([*LINES[:8], LINES[9]], "9 translations 8"),
+        ([*LINES[:8], LINES[9]], "only 8 of 9 translations"),
         ([" "], "no text to translate"),
     ],
 )
@@ -181,7 +181,7 @@ def model(tmp_path_factory):
     return tiny.export(tmp_path_factory.mktemp("models") / "export")
 
 
-def test_teacher_translates_as_its_model(model):
+def test_teacher_translates_like_its_model(model):
     lines = [line for line in tiny.LINES if line]
     _, translate = load(model, beam_size=3)
     expected = Translator.load(model).search(lines, beam_size=3, n_best=1)

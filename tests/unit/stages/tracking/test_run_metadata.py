@@ -1,4 +1,4 @@
-"""What people read about a training: all of it true, and nothing of it secret."""
+"""Information about a training for people: all of it is true, and nothing is secret."""
 
 import pytest
 import yaml
@@ -46,7 +46,7 @@ def set_up(*settings):
     paths.PARAMS.write_text(yaml.safe_dump(document))
 
 
-def test_settings_have_the_names_by_which_they_are_set():
+def test_settings_are_shown_by_their_dotted_names():
     document = yaml.safe_load(paths.PARAMS.read_text())
     found = run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING, "evaluate")
 
@@ -59,8 +59,8 @@ def test_settings_have_the_names_by_which_they_are_set():
 
 
 @pytest.mark.parametrize("corpus", ["demo", "europarl"])
-def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
-    """Or the run could not be had again."""
+def test_stored_settings_are_the_used_ones(corpus):
+    """Otherwise the run could not be repeated."""
     set_up(f"data={corpus}", "download.split.salt='a@b?c'")
 
     assert yaml.safe_load(paths.PARAMS.read_text()) == yaml.safe_load(
@@ -68,7 +68,7 @@ def test_the_settings_that_are_kept_are_those_that_were_taken(corpus):
     )
 
 
-def test_the_digest_tells_text_from_other_text():
+def test_the_digest_distinguishes_texts():
     params = load(TrainParams, "train")
     digest = run_metadata.describe_run(params)["text_sha256"]
     assert digest == run_metadata.describe_run(params)["text_sha256"]
@@ -76,8 +76,8 @@ def test_the_digest_tells_text_from_other_text():
     assert digest != run_metadata.describe_run(params)["text_sha256"]
 
 
-def test_no_secret_of_an_address_is_told():
-    """Also where it has no name by which it is known."""
+def test_no_secret_of_an_address_is_shown():
+    """Also if the address has no common name."""
     set_up("data=europarl", f"download.corpora.europarl.url='https://example.org/a.tgz?v={CANARY}'")
     told = [
         run_metadata.read_public_settings(*run_metadata.UP_TO_TRAINING),

@@ -21,7 +21,7 @@ def written(fingerprint: str) -> list[dict]:
     return entries
 
 
-def test_the_journal_holds_what_was_said(project):
+def test_the_journal_contains_all_entries(project):
     params = {"model.width": 512, "model.kind": "transformer", "model.tied": True}
     with open_tracker("f", experiment="e", enabled=False) as tracker:
         tracker.params(params)
@@ -45,7 +45,7 @@ def test_the_journal_holds_what_was_said(project):
     ("error", "status"),
     [(ValueError, "FAILED"), (KeyboardInterrupt, "KILLED"), (SystemExit, "KILLED")],
 )
-def test_the_way_a_run_ended_is_told(error, status):
+def test_the_end_of_a_run_is_recorded(error, status):
     with pytest.raises(error), open_tracker("f", experiment="e", enabled=False):
         raise error
 
@@ -65,7 +65,7 @@ def test_an_entry_being_written_is_read_later():
     assert [entry["step"] for entry in journal.read(offset)[0]] == [2]
 
 
-def test_the_last_number_is_the_one_that_was_said_last():
+def test_the_last_number_is_the_newest():
     journal = Journal("f")
     assert journal.last("train/seconds") is None
     for step, seconds in ((10, 1.0), (20, 2.0), (15, 1.75)):  # resumed from 10
@@ -85,13 +85,13 @@ def test_a_torn_entry_costs_only_itself():
     assert [entry["step"] for entry in journal.read()[0]] == [1, 2]
 
 
-def test_numbers_that_are_none_survive_the_journal():
+def test_nan_and_infinity_survive_the_journal():
     Journal("f").append("metrics", values={"a": float("nan"), "b": float("inf")})
 
     assert str(written("f")[0]["values"]) == "{'a': nan, 'b': inf}"
 
 
-def test_a_journal_that_cannot_be_written_stops_nobody(project, caplog):
+def test_an_unwritable_journal_stops_no_training(project, caplog):
     (project / "runs").write_text("not a folder")
     with open_tracker("f", experiment="e", enabled=False) as tracker:
         tracker.metrics({"train/loss": 1.0}, step=1)
@@ -115,8 +115,8 @@ def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
     assert waited == [1, 2, 4, 8, 16, 32, 60, 60]
 
 
-def test_a_file_is_kept_as_it_was(project):
-    """Another training may write another one to the same place before MLflow is back."""
+def test_a_file_is_stored_unchanged(project):
+    """Another training may write another file to the same place before MLflow is back."""
     (project / "plots").mkdir()
     picture = project / "plots" / "curve.png"
     journal = Journal("f")
@@ -145,8 +145,8 @@ def test_files_of_the_same_content_keep_their_names(project):
     assert ["the same"] * 2 == [path.read_text() for path in kept]
 
 
-def test_a_journal_is_held_by_one_alone():
-    """And others wait, be they threads or processes: the lock is of the open file."""
+def test_a_journal_has_one_owner():
+    """Other threads and processes wait, because the lock belongs to the open file."""
     journal, inside = Journal("f"), []
     journal.append("run")
 
@@ -162,14 +162,14 @@ def test_a_journal_is_held_by_one_alone():
 
 
 def test_the_tracker_imports_no_mlflow():
-    """Every stage that tracks would wait for it."""
+    """Otherwise every stage that tracks would wait for the import."""
     code = "import sys, stages.tracking.tracker; print('mlflow' in sys.modules)"
 
     assert run_python(code) == "False\n"
 
 
-def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
-    """Neither by us nor by what MLflow says went wrong."""
+def test_no_password_of_the_tracking_address_is_shown(monkeypatch, caplog):
+    """Neither in our messages nor in MLflow's."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     Journal("f").append("run", experiment="e", tags={})
@@ -184,7 +184,7 @@ def test_no_password_of_the_tracking_address_is_told(monkeypatch, caplog):
     assert "canary" not in f"{told.value} {caplog.text}"
 
 
-def test_a_model_is_waited_for_longer_than_numbers(project):
+def test_a_model_has_a_longer_timeout_than_numbers(project):
     waited = []
     for models in (0, 1):
         told = tracker.MlflowTracker(Journal("f"), SimpleNamespace(finish=waited.append))
@@ -195,7 +195,7 @@ def test_a_model_is_waited_for_longer_than_numbers(project):
     assert waited == [tracker.CLOSE_SECONDS, tracker.MODEL_SECONDS]
 
 
-def test_mlflow_is_asked_to_tell_nobody_and_not_to_wait_unless_the_user_says_otherwise(monkeypatch):
+def test_mlflow_is_quiet_and_quick_by_default(monkeypatch):
     seen = {}
     here = {name: text for name, text in os.environ.items() if name not in tracker.ENVIRONMENT}
     monkeypatch.setattr(os, "environ", here | {"MLFLOW_HTTP_REQUEST_TIMEOUT": "9"})

@@ -1,4 +1,4 @@
-"""Learning word alignments: the laws of expectation maximisation, and what comes out of it."""
+"""Learning word alignments: the laws of expectation maximisation, and the results."""
 
 from dataclasses import replace
 from itertools import product
@@ -58,7 +58,7 @@ def test_pieces_spell_their_word(word):
 
 
 @given(st.text("aB., '", max_size=12))
-def test_pieces_belong_to_the_words_that_spaces_part(line):
+def test_pieces_belong_to_words_between_spaces(line):
     pieces = cut_line(line, WHOLE)
     words = line.casefold().split()
 
@@ -85,8 +85,8 @@ def test_pieces_belong_to_the_words_that_spaces_part(line):
         ("Straßen", AlignerConfig(), "strass"),
     ],
 )
-def test_a_line_is_cut_into_pieces(line, config, texts):
-    """Signs and endings are apart; long words have a beginning and an end; letters are folded."""
+def test_a_line_is_split_into_pieces(line, config, texts):
+    """Punctuation and endings are separate; long words have a start and an end; case is folded."""
     assert cut_line(line, config).texts == texts.split()
 
 
@@ -105,7 +105,7 @@ def prepare(config):
 
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])
-def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
+def test_each_place_has_its_word_pairs_number(monkeypatch, waiting):
     monkeypatch.setattr(lexicon, "PENDING_PAIRS", waiting)
     draw = make_generator(1, "sentences")
     source, target = ([draw.integers(0, 12, draw.integers(1, 9)) for _ in range(90)] for _ in "st")
@@ -131,7 +131,7 @@ def test_each_place_has_the_number_of_its_pair_of_words(monkeypatch, waiting):
 
 
 def prior_log_probability(learner):
-    """Of the lexicons, up to a constant."""
+    """The posterior probability of the lexicons, up to a constant."""
     found = 0.0
     for prior, direction, totals in zip(
         learner.priors, learner.directions, learner.totals, strict=True
@@ -145,7 +145,7 @@ def prior_log_probability(learner):
 
 @pytest.mark.parametrize("method", ["model 1", "HMM"])
 def test_no_iteration_lowers_the_posterior_probability(method):
-    """What is maximised is the likelihood times that of the parameters under their priors."""
+    """The maximum is that of the likelihood times the priors of the parameters."""
     learner = prepare(AlignerConfig(pseudo_count=0.05))
     found = []
     for _ in range(6):
@@ -157,8 +157,8 @@ def test_no_iteration_lowers_the_posterior_probability(method):
 
 
 @pytest.mark.parametrize("iterations", [(1, 0, 0), (2, 2, 0), (2, 1, 1), (3, 0, 2)])
-def test_learning_makes_so_many_iterations_of_each_kind(iterations):
-    """Model 1, then the HMM, at last counting what both directions agree on."""
+def test_learning_makes_the_configured_iterations(iterations):
+    """Model 1, then the HMM, and finally iterations with counts on which both directions agree."""
     model_1, hmm, agreement = iterations
     config = AlignerConfig(
         model_1_iterations=model_1, hmm_iterations=hmm, agreement_iterations=agreement
@@ -172,7 +172,7 @@ def test_learning_makes_so_many_iterations_of_each_kind(iterations):
     assert learnt.totals[1].tolist() == learner.totals[1].tolist()
 
 
-def test_at_first_each_word_of_a_sentence_explains_alike():
+def test_all_words_explain_alike_at_first():
     learner = prepare(AlignerConfig(null_probability=0.2))
     for nulls, pairs, side in zip(learner.nulls, learner.pairs, (1, 0), strict=True):
         words = sum(len(each[side].split()) for each in PAIRS)
@@ -180,7 +180,7 @@ def test_at_first_each_word_of_a_sentence_explains_alike():
         assert pairs.sum() == pytest.approx(0.8 * words)
 
 
-def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
+def test_model_1_prefers_the_diagonal():
     """By the formula of Dyer et al. (2013, section 2), word by word."""
     learner = prepare(config := AlignerConfig(null_probability=0.2, diagonal=3.0))
     learner.step("model 1")
@@ -202,8 +202,8 @@ def test_model_1_prefers_the_diagonal_and_leaves_words_unexplained():
             assert log_likelihood[row] == pytest.approx(total)
 
 
-def test_what_a_word_is_translated_by_sums_to_one():
-    """With all that it never met; and so what none translates."""
+def test_translation_probabilities_sum_to_one():
+    """Words that it never met are included, and so are those without a translation."""
     learner = prepare(AlignerConfig())
     for prior, direction, totals in zip(
         learner.priors, learner.directions, learner.totals, strict=True
@@ -215,8 +215,8 @@ def test_what_a_word_is_translated_by_sums_to_one():
         assert direction.nulls.sum() == pytest.approx(1)
 
 
-def test_as_many_words_as_are_allowed_are_learnt_from():
-    """On either side, and not one more."""
+def test_vocabularies_have_the_allowed_size():
+    """On either side, and not one word more."""
     for pair in (("eins zwei drei", "one"), ("eins", "one two three")):
         learnt = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=3))
         shorter = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=2))
@@ -225,14 +225,14 @@ def test_as_many_words_as_are_allowed_are_learnt_from():
         assert [["a"], ["b"]] == [*shorter.words]
 
 
-def test_long_text_is_learnt_from_in_part(monkeypatch):
+def test_only_part_of_a_long_text_is_learnt(monkeypatch):
     monkeypatch.setattr(learning, "MAX_WORD_CELLS", 8)
     even, odd = ("eins zwei", "one two"), ("drei vier", "three four")
     learnt = learn_aligner([even, odd, even, odd])
     assert learnt.words == (["eins", "zwei"], ["one", "two"])
 
 
-def test_pairs_that_teach_nothing_are_passed_over(learnt):
+def test_uninformative_pairs_are_skipped(learnt):
     more = [("", "the"), ("das " * 101, "the"), *PAIRS]
 
     assert learn_aligner(more).align(PAIRS) == learnt.align(PAIRS)
@@ -240,8 +240,8 @@ def test_pairs_that_teach_nothing_are_passed_over(learnt):
         learn_aligner([("", "the")])
 
 
-def test_no_bit_depends_on_threads():
-    """Sums are made in order, and none by BLAS."""
+def test_results_do_not_depend_on_threads():
+    """Sums are computed in order, not by BLAS."""
     program = f"""
 import hashlib
 from nmt_core.text.aligner.learning import learn_aligner
@@ -298,7 +298,7 @@ def enumerate_alignments(lattice, jumps, source, target, row):
     st.integers(0, 999),
     st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=3),
 )
-def test_sums_are_those_of_all_alignments(seed, sizes):
+def test_sums_cover_all_alignments(seed, sizes):
     lattice, jumps = draw_lattice(seed, sizes)
     explained, log_likelihood = sum_alignments(*lattice)
     for row, (source, target) in enumerate(sizes):
@@ -318,7 +318,7 @@ def test_sums_are_those_of_all_alignments(seed, sizes):
     st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=4),
 )
 @settings(max_examples=15, deadline=None)
-def test_a_pair_depends_on_no_other_to_the_last_bit(seed, sizes):
+def test_a_pair_depends_on_no_other_pair(seed, sizes):
     together, _ = sum_alignments(*draw_lattice(seed, sizes)[0])
     for row, size in enumerate(sizes):
         alone, _ = sum_alignments(*draw_lattice(seed, [size])[0])
@@ -357,7 +357,7 @@ def test_the_next_position_is_the_most_likely():
     ],
 )
 def test_links_are_found(learnt, pair, links):
-    """In a sentence that was never seen; equal words, though others are nearer."""
+    """In an unseen sentence; equal words are linked even if others are nearer."""
     assert links == format_links(learnt.align([pair])[0])
 
 
@@ -408,7 +408,7 @@ def test_each_target_word_is_traced_to_its_source(learnt):
     assert learnt.trace([*words, ([], ["x"])]) == [[0, 2, 1], [0, 1, 2, 3], [UNALIGNED]]
 
 
-def test_signs_and_words_never_translate_each_other():
+def test_punctuation_and_words_never_translate_each_other():
     learnt = learn_aligner([("haus", "!")] * 9)
     assert learnt.align([("haus", "!")]) == [{(0, 0)}]
     assert learnt.trace([(["haus"], ["!"])]) == [[UNALIGNED]]
@@ -417,7 +417,7 @@ def test_signs_and_words_never_translate_each_other():
 # folders
 
 
-def test_what_is_saved_is_loaded(learnt, tmp_path):
+def test_saved_aligners_load(learnt, tmp_path):
     write_aligner(tmp_path / "aligner", learnt)
     loaded = load_aligner(tmp_path / "aligner")
 
@@ -437,7 +437,7 @@ def test_an_earlier_aligner_keeps_whole_words(learnt, tmp_path):
     assert load_aligner(tmp_path / "aligner").config.tail_length == 0
 
 
-def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
+def test_an_altered_aligner_is_refused(learnt, tmp_path):
     write_aligner(tmp_path / "aligner", learnt)
     path = tmp_path / "aligner" / "words.json"
     path.write_text(path.read_text().replace("haus", "maus"))
@@ -455,7 +455,7 @@ def test_an_aligner_that_was_altered_is_refused(learnt, tmp_path):
     ],
 )
 def test_a_forged_aligner_is_refused(learnt, tmp_path, change, reason, monkeypatch):
-    """Its seal is right, its numbers are not."""
+    """Its seal is valid, its numbers are not."""
     save = aligner_module.save_file
     monkeypatch.setattr(
         aligner_module,

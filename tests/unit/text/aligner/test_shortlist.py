@@ -22,13 +22,13 @@ def number(*pairs):
 
 
 def draw_pairs(count=300, *, seed=0):
-    """Return pairs in which each source token stands for the target token of the same number."""
+    """Return pairs in which each source token's translation has the same number."""
     draw = np.random.default_rng(seed)
     rows = [draw.choice(SIZE - 1, draw.integers(1, 6), replace=False) for _ in range(count)]
     return number(*((row, draw.permutation(row)) for row in rows))
 
 
-def test_a_token_may_be_translated_by_what_it_stands_for():
+def test_a_token_allows_its_translations():
     shortlist = learn_shortlist(draw_pairs(), (SOURCE, TARGET), FEW)
 
     for token in range(SIZE - 1):
@@ -36,13 +36,13 @@ def test_a_token_may_be_translated_by_what_it_stands_for():
     assert SIZE - 1 not in shortlist.translations or not shortlist.translations[SIZE - 1]
 
 
-def test_what_is_frequent_is_always_allowed():
+def test_frequent_tokens_are_always_allowed():
     pairs = number(([0], [1] * 5), ([1], [2] * 4), ([2], [3, 3, 3]), ([3], [4, 4, 5, 5]))
 
     assert learn_shortlist(pairs, (SOURCE, TARGET), FEW).always == [1, 2, 3]
 
 
-def test_letters_digits_and_what_is_spelt_alike_are_allowed_though_nothing_was_read():
+def test_letters_digits_and_equal_spellings_are_allowed():
     source, target = ["ab", "x", "cd"], ["x", "cd", "7", "é", "yz"]
     shortlist = learn_shortlist([], (source, target), FEW)
 
@@ -58,7 +58,7 @@ def test_letters_digits_and_what_is_spelt_alike_are_allowed_though_nothing_was_r
     st.integers(1, 4),
     st.integers(1, 4),
 )
-def test_no_list_is_too_long_or_names_what_was_not_met(pairs, translations, frequent):
+def test_lists_are_short_and_name_known_tokens(pairs, translations, frequent):
     config = ShortlistConfig(translations=translations, frequent=frequent)
     alike = [*TARGET[:3], *SOURCE[3:6], *TARGET[6:]]
     shortlist = learn_shortlist(number(*pairs), (SOURCE, alike), config)
@@ -71,7 +71,7 @@ def test_no_list_is_too_long_or_names_what_was_not_met(pairs, translations, freq
         assert {(token, other) for other in several} <= met
 
 
-def test_pairs_that_are_too_long_teach_nothing():
+def test_too_long_pairs_are_skipped():
     long = number(([1] * 101, [2]), ([1], [2] * 101), ([], [2]), ([1], []))
     shortlist = learn_shortlist(long, (SOURCE, TARGET), FEW)
 
@@ -81,7 +81,7 @@ def test_pairs_that_are_too_long_teach_nothing():
 
 
 @pytest.mark.parametrize(("most", "step"), [(10**9, 1), (600, None), (1, None)])
-def test_of_too_much_text_some_all_over_it_is_read(monkeypatch, most, step):
+def test_long_text_is_sampled_evenly(monkeypatch, most, step):
     monkeypatch.setattr(learning, "MAX_TOKEN_CELLS", most)
     pairs = draw_pairs()
     places = sum(len(source) * len(target) for source, target in pairs)

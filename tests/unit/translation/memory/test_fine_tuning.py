@@ -1,4 +1,4 @@
-"""Each correction is learnt, held out or dropped; a held-out one is never learnt."""
+"""Each correction is learnt, held out or dropped; a held-out correction is never learnt."""
 
 from types import SimpleNamespace
 
@@ -49,7 +49,7 @@ def test_each_is_learnt_held_out_or_dropped(some, distance, share):
 @given(some=corrections, more=corrections)
 @settings(max_examples=40)
 def test_held_out_ones_were_never_learnt(some, more):
-    """Regardless of other corrections and of spelling."""
+    """Independent of other corrections and of spelling."""
     early, late = prepare(some), prepare(more)
     tested = {one.source for one in late.held_out}
     assert not tested & {one.source for one in early.learnt}
@@ -59,7 +59,7 @@ def test_held_out_ones_were_never_learnt(some, more):
 
 @given(some=corrections, tested=st.sets(sentences), learnt=st.sets(sentences))
 @settings(max_examples=50)
-def test_nothing_leaks(some, tested, learnt):
+def test_no_held_out_correction_leaks(some, tested, learnt):
     split = prepare(some, known=([line.upper() for line in tested], learnt))
     for one in (*split.learnt, *split.held_out):
         assert not {one.source, one.target} & tested
@@ -85,7 +85,7 @@ def test_neighbours_of_held_out_ones_are_dropped(order):
 
 @pytest.mark.parametrize("approved", [(), {"1"}])
 def test_approval_overrules_the_screen(approved):
-    """But not the filters of training pairs."""
+    """Approval does not override the filters of training pairs."""
     screen = SimpleNamespace(judge=lambda pairs: ["alignment"] * len(pairs))
     some = [
         SelectedCorrection("ein haus", "a house", "1"),

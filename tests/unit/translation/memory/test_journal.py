@@ -1,4 +1,4 @@
-"""The journal of corrections loses nothing that was answered, and keeps nothing deleted."""
+"""The journal of corrections loses nothing that was confirmed, and keeps nothing deleted."""
 
 import errno
 import re
@@ -39,7 +39,7 @@ def journal(tmp_path):
 
 @pytest.fixture
 def at_once(monkeypatch):
-    """A disk that answers at once, where much is written and no crash is meant."""
+    """A disk that answers at once, for tests that write much and simulate no crash."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
 
 
@@ -47,7 +47,7 @@ def ids(corrections):
     return [each.id for each in corrections]
 
 
-def test_suggestion_is_read_again(journal):
+def test_suggestion_is_read_back(journal):
     given = suggestion("a\n\u2028<b>\x00\r", "\t😀", before="x", key="k", model="m")
 
     assert [] == journal.read()
@@ -81,7 +81,7 @@ def test_reasons_of_earlier_versions_are_read(journal):
     ],
 )
 def test_last_decision_counts_and_the_newest_is_last(journal, events, expected):
-    """A repeated suggestion is as new as its last line until it is decided on."""
+    """A repeated suggestion counts as new as its last line until it is decided on."""
     verdicts = {"a": "approved", "d": "dropped"}
     for event, target in events.split():
         if event == "s":
@@ -94,8 +94,8 @@ def test_last_decision_counts_and_the_newest_is_last(journal, events, expected):
     assert read == expected.split()
 
 
-def test_whole_lines_outlive_a_cut(journal, caplog, at_once):
-    """Law: of a file cut off at any byte, the entries whose lines are whole are read."""
+def test_whole_lines_survive_a_truncation(journal, caplog, at_once):
+    """Law: of a file truncated at any byte, entries with whole lines are read."""
     journal.suggest(suggestion(target="ä"))
     journal.suggest(suggestion(target="b"))
     journal.decide("approved", [suggestion(target="ä").id])
@@ -134,7 +134,7 @@ def test_reading_needs_no_writable_disk(journal, monkeypatch):
     assert [suggestion().id] == ids(journal.read())
 
 
-def test_full_disk_leaves_the_journal_as_it_was(journal):
+def test_full_disk_leaves_the_journal_unchanged(journal):
     journal.suggest(suggestion(), suggestion(target="House.", key="k"))
     before = journal.path.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -164,7 +164,7 @@ def test_confirmation_follows_the_disk(journal, monkeypatch):
     assert [3, 4] == synced
 
 
-def test_refused_lines_leave_the_journal_as_it_was(journal, monkeypatch):
+def test_refused_lines_leave_the_journal_unchanged(journal, monkeypatch):
     monkeypatch.setattr("nmt_core.translation.memory.journal.MAX_JOURNAL_BYTES", 100)
     [known] = journal.suggest(suggestion())
     before = journal.path.read_bytes()
@@ -235,7 +235,7 @@ for number in range(10**9):
 
 
 @pytest.mark.slow
-def test_confirmed_ones_outlive_a_kill(journal):
+def test_confirmed_ones_survive_a_kill(journal):
     running = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, journal.path, str(name)],
@@ -253,7 +253,7 @@ def test_confirmed_ones_outlive_a_kill(journal):
     known = ids(journal.read())
 
     assert {made for some in answered for made in some} <= set(known)
-    assert len(known) <= sum(map(len, answered)) + len(running)  # one may not have been told
+    assert len(known) <= sum(map(len, answered)) + len(running)  # one may not have been confirmed
 
 
 @given(
@@ -268,10 +268,8 @@ def test_confirmed_ones_outlive_a_kill(journal):
     undecided=st.booleans(),
 )
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_newest_approved_correction_of_a_source_holds(
-    tmp_path_factory, at_once, given, undecided
-):
-    """Oracle: a plain walk through what happened, backwards."""
+def test_the_newest_approved_correction_is_used(tmp_path_factory, at_once, given, undecided):
+    """Oracle: a plain walk backwards through the events."""
     journal = CorrectionJournal(tmp_path_factory.mktemp("journal") / "c.jsonl")
     happened = []
     for source, target, event in given:

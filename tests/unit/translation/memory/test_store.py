@@ -1,4 +1,4 @@
-"""A translation memory finds what is like a text, in its scope, and forgets what it should."""
+"""A translation memory finds similar texts, in its scope, and forgets what it should."""
 
 import errno
 import random
@@ -68,7 +68,7 @@ def test_unapproved_units_of_earlier_versions_are_not_served(memory):
 
     assert memory.find_exact("Hund", ALL) is None
     assert [] == memory.search("Hund", ALL) == [*memory.read(ALL)]
-    for target in ("cur", "hound"):  # the newest unit of a source holds
+    for target in ("cur", "hound"):  # the newest unit of a source counts
         put(memory, ("Hund", target))
         assert [target] == [unit.target for unit in memory.read(ALL)] == targets(memory, "Hund")
 
@@ -91,7 +91,7 @@ def test_own_units_come_first_and_others_stay_private(memory):
 
 
 def test_units_of_a_key_crowd_out_no_others(memory):
-    """However much of another key there is that resembles what is asked."""
+    """However many units of another key resemble the text."""
     mine = ALL._replace(key="mine")
     put(memory, ("Der Hund schläft im Haus.", "The dog sleeps in the house."), scope=mine)
     asked = "Der Hund schlief im Haus."
@@ -152,14 +152,14 @@ def test_short_texts_and_other_scripts_are_found(memory, known, asked):
 
 @given(st.text(max_size=30), st.text(max_size=30), st.floats(0.05, 1))
 @example("a" * 3, "a" * 4, 0.75)
-def test_bounds_of_length_leave_nothing_out(one, other, threshold):
+def test_bounds_of_length_omit_nothing(one, other, threshold):
     if one and other and normalized_similarity(one, other) >= threshold:
         least, greatest = bound_lengths(len(one), threshold)
         assert least <= len(other) <= greatest
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_differences_give_back_both_texts(old, new):
+def test_differences_restore_both_texts(old, new):
     parts = list_differences(old, new)
 
     assert old == "".join(text for kind, text in parts if kind != "new")
@@ -219,7 +219,7 @@ def test_memory_on_a_read_only_volume_is_read(memory, monkeypatch):
 
 
 def test_writer_waits_for_another(memory):
-    """As approving does while a file is imported."""
+    """Approving does so while a file is imported."""
     with closing(sqlite3.connect(memory.path, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         timer = threading.Timer(0.2, other.rollback)
@@ -245,7 +245,7 @@ def test_approved_corrections_enter_and_leave(memory):
     assert "house" == memory.find_exact("Haus", ALL).target
 
 
-def test_portion_is_put_whole_or_not(memory):
+def test_portion_is_stored_whole_or_not(memory):
     put(memory, ("Haus", "house"))
 
     def fail():
