@@ -135,9 +135,7 @@ def check_sampling(
     required = SAMPLED_MODEL_TYPES[sampling.kind]
     name = f"train.subword_sampling.kind {sampling.kind!r}"
     if tokenize.kind in ("characters", "spacy"):
-        yield (
-            f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; choose sentencepiece"
-        )
+        yield f"{name} draws subwords, but tokenize.kind is {tokenize.kind!r}; use sentencepiece"
     elif tokenize.kind == "sentencepiece" and tokenize.subwords.model_type != required:
         yield (
             f"{name} needs tokenize.subwords.model_type {required!r}, got "
