@@ -15,6 +15,9 @@ def read(text):
 
 CHOICE = "{n, plural, =0 {none} one {One file} other {{n} files}}"
 
+KEPT = "code kbd pre samp script style var"
+BLOCKS = "p br div li ul ol table tr td th h1 h6 hr blockquote"
+
 
 @given(st.one_of(st.text("{}',# npluraosetc=1<&>;/-!"), st.text()))
 def test_unchanged_message_stays(text):
@@ -30,6 +33,9 @@ def test_unchanged_message_stays(text):
         ("a <p>b</p> <file> <!-- c --> d<br>e", ["a ", "b", "*d", "e"]),
         ("a <code>b c</code> d <Code>e</CODE>", ["a *d*"]),
         ("%<b> c", ["%<b> c"]),
+        *((f"a <{name}>b</{name}> c", ["a *c"]) for name in KEPT.split()),
+        *((f"a <{name}>b", ["a ", "b"]) for name in BLOCKS.split()),
+        *((f"a <{name}> b", ["a *b"]) for name in ("img", "input", "wbr")),
     ],
 )
 def test_tags_are_markup(text, passages):
