@@ -20,7 +20,7 @@ from flows.entry import check_server, report_errors, run_in_child
 from flows.retrain import check_text, decide
 from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.sections import build_all, read_settings

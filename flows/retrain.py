@@ -23,7 +23,7 @@ from rich.console import Console
 from flows.deploy import PROMOTION, ensure_limit
 from flows.entry import check_server, report_errors, run_in_child
 from flows.train import RETRIES, hold_up_to_date, plan_stages, publish
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from stages.params import DownloadParams, EvaluateParams, PromotionParams, load
 from stages.registry.exported import Exported, model_name, read_exported
 from stages.registry.promotion import (

@@ -19,7 +19,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.pictures import Look, draw_learning_curve, draw_looks
 from nmt_core.evaluation.quality import count_kept_literals
-from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.registry import find_label, load_metric
 from nmt_core.translation.fitting import set_length_penalty, try_length_penalties
 from nmt_core.translation.forced_decoding import trace_attention
 from nmt_core.translation.translator import Translator

@@ -24,7 +24,7 @@ from nmt_core.data.settings import (
     MixtureConfig,
     TrainedVectors,
 )
-from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS, SliceBounds
+from nmt_core.evaluation.registry import DEFAULT_METRICS, METRICS, SliceBounds
 from nmt_core.models.settings import ModelConfig
 from nmt_core.search.engine import Precision
 from nmt_core.search.settings import BeamConfig

@@ -32,7 +32,7 @@ from nmt_core.base.random import derive_seed
 from nmt_core.data.batch import MAX_EVALUATION_TOKENS, TrainingBatches, build_evaluation_batches
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.shards import ShardDataset
-from nmt_core.evaluation.registered import DEFAULT_METRICS, find_label, load_metric
+from nmt_core.evaluation.registry import DEFAULT_METRICS, find_label, load_metric
 from nmt_core.evaluation.validation import score_greedy
 from nmt_core.models.embedding import build_pretrained_embedding
 from nmt_core.models.seq2seq import Pretrained, Seq2Seq

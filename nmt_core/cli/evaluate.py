@@ -13,14 +13,14 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import read_columns
 from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
 from nmt_core.evaluation.metric import Reference
-from nmt_core.evaluation.registered import (
+from nmt_core.evaluation.registry import (
     DEFAULT_METRICS,
     METRICS,
     check_references,
     find_label,
     load_metric,
 )
-from nmt_core.evaluation.significance import Difference, compare_all
+from nmt_core.evaluation.significance import Difference, compare_systems
 
 RESAMPLES = 1000
 """Bootstrap samples of each interval."""
@@ -93,7 +93,7 @@ def evaluate(
     console.print(render_scores(systems, references, sources, metrics, code))
     if len(systems) > 1:
         seeds = {name: [lines] for name, lines in systems.items()}
-        differences = compare_all(seeds, references, sources, metrics=metrics, language=code)
+        differences = compare_systems(seeds, references, sources, metrics=metrics, language=code)
         console.print(render_differences(differences))
 
 

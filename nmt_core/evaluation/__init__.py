@@ -1,1 +1,1 @@
-"""Scores of translations against references, and validation."""
+"""Metrics, significance tests, the gate, and scores for validation."""

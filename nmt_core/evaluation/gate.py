@@ -1,12 +1,12 @@
-"""The gate: statistical tests whether a challenger may replace the champion.
+"""The gate: statistical tests that decide whether a challenger replaces the champion.
 
-Both have translated the same untouched test set. The challenger is promoted if it is better in the
-first metric by a useful amount, and by more than chance gives according to two one-sided tests
-(paired bootstrap and approximate randomization), and no worse in the others. It is rejected if it
-is shown to be worse in any metric, or to violate a condition: to keep literals in no fewer
-sentences, to translate text in other case no worse, and to lose no slice by more than the settings
-allow. These p-values are corrected for their number (Holm 1979). Otherwise it is held. The tests
-say nothing of the settings: with another seed the same settings may lose.
+Both systems have translated the same test set. The gate promotes a challenger that is better in the
+first metric, both by a useful amount and significantly, and no worse in the other metrics. Two
+one-sided tests must agree: paired bootstrap and approximate randomization. The gate rejects a
+challenger that is significantly worse in any metric, or that violates a condition: it must keep
+literals in as many sentences, translate text in other letter case as well, and lose no more points
+in a slice than configured. P-values of losses are corrected for their number (Holm 1979). All other
+challengers are held. The tests judge one training, not its settings: another seed may differ.
 """
 
 import hashlib
@@ -23,73 +23,73 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.random import find_binomial_tail
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
-from nmt_core.evaluation.registered import METRICS, GateConfig, SliceName, find_label, load_metric
+from nmt_core.evaluation.registry import METRICS, GateConfig, SliceName, find_label, load_metric
 from nmt_core.evaluation.significance import correct_holm, run_paired_test
 from nmt_core.evaluation.slices import find_slice
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A system and how it translated the test set."""
+    """A system and its translations of the test set."""
 
     name: str
     sources: Sequence[str]
     references: Sequence[str]
     hypotheses: Sequence[str]
     recased: Mapping[int, str] = field(default_factory=dict)
-    """Translations of some sentences whose case was changed, by their numbers."""
+    """Translations of some sentences after a change of letter case, by sentence number."""
 
 
 class Condition(Config):
-    """A condition, with what was measured of both systems."""
+    """A condition, with the scores of both systems."""
 
     name: Annotated[str, Field(pattern="^(literals|case|slice_.+)$")]
     label: str
-    """Name for people."""
+    """Description for people."""
     sentences: int
-    """Number of sentences on which both were compared; 0 demands nothing."""
+    """Number of compared sentences; without sentences, the condition holds."""
     champion: float = 0.0
     challenger: float = 0.0
     worse: float = 1.0
-    """Probability of so large a loss by chance; of a slice, beyond its bound."""
+    """P-value of the loss; for a slice, of the loss beyond its bound."""
     bound: float | None = None
-    """Points that a slice may lose; None if any proved loss counts."""
+    """Points that a slice may lose; None if every significant loss counts."""
     lost: float = 0.0
-    """Points that were lost; negative after a gain."""
+    """Lost points; negative for a gain."""
 
     @property
     def exceeds(self) -> bool:
-        """Tells whether a slice has lost more than it may, proved or not."""
+        """Whether a slice lost more than its bound, significantly or not."""
         return self.bound is not None and self.lost > self.bound
 
     @property
     def loss(self) -> str:
-        """Says in words what has got worse."""
-        may = "" if self.bound is None else f", where it may lose {self.bound:g}"
-        return f"{self.label}: {self.challenger:.2f} instead of {self.champion:.2f}{may}"
+        """A description of the loss for people."""
+        limit = "" if self.bound is None else f", where it may lose {self.bound:g}"
+        return f"{self.label}: {self.challenger:.2f} instead of {self.champion:.2f}{limit}"
 
 
 class Effect(Config):
     """The difference between challenger and champion in one metric."""
 
     metric: str
-    """By its name."""
+    """Name of the metric."""
     champion: float
     challenger: float
     difference: float
     """Challenger minus champion."""
     better: float
-    """Probability of so large a gain by chance: the larger one of both tests."""
+    """P-value of a gain: the larger p-value of both tests."""
     worse: float
-    """Probability of so large a loss by chance."""
+    """P-value of a loss: the larger p-value of both tests."""
     bootstrap: float
-    """Of a gain, by paired bootstrap: the share of test sets on which there is none."""
+    """P-value of a gain by paired bootstrap: the share of resampled test sets without a gain."""
     randomization: float
-    """Of a gain, by approximate randomisation."""
+    """P-value of a gain by approximate randomization."""
 
     @property
     def gain(self) -> float:
-        """By how much the challenger is better: below 0 where it is worse."""
+        """Points by which the challenger is better; negative if it is worse."""
         return self.difference if METRICS.load(self.metric).higher_is_better else -self.difference
 
 
@@ -98,17 +98,17 @@ class Verdict(Config):
 
     outcome: Literal["promote", "hold", "reject"]
     reason: str
-    """One sentence."""
+    """One sentence for people."""
     effects: tuple[Effect, ...]
-    """In each metric of the gate."""
+    """The difference in each metric of the gate."""
     conditions: tuple[Condition, ...] = ()
     refused_by: tuple[str, ...] = ()
-    """Metrics and conditions for which the challenger is rejected; the reason tells the first."""
+    """Metrics and conditions that reject the challenger; ``reason`` describes the first."""
     sentences: int
     test_set: str
     """SHA-256 of sources and references."""
     signatures: list[str]
-    """How each metric is computed."""
+    """Signature of each metric."""
     gate: GateConfig
 
 
@@ -119,13 +119,13 @@ def judge(
     *,
     languages: tuple[str, str],
 ) -> Verdict:
-    """Decide on the challenger; the champion keeps its place without evidence to the contrary.
+    """Return the decision on the challenger; without evidence, it is held.
 
     Raises:
-        ConfigError: if the tokenizer of the language's words is not installed.
-        NmtError: if the two did not translate the same test set, a metric cannot be tested, or
-            a slice cannot be found.
-        CorpusError: if translations do not pair up with references.
+        ConfigError: if the word tokenizer of the target language is not installed.
+        NmtError: if the test sets differ, a metric cannot be tested, or the text does not support
+            a slice.
+        CorpusError: if the numbers of translations and references differ.
     """
     check_outputs(champion, challenger)
     references = challenger.references
@@ -149,17 +149,17 @@ def judge(
         find_kept_literals(challenger.sources, system.hypotheses, references, languages)
         for system in (champion, challenger)
     )
-    recased = count_recased(champion, challenger, first[1])
+    recased = count_with_other_case(champion, challenger, first[1])
     conditions = [
         compare_literals(*kept),
-        compare_part("case", f"{label} in other case", first, recased, config=config),
+        compare_subset("case", f"{label} in other letter case", first, recased, config=config),
     ]
-    ours, theirs = counts[first[0]]
+    old, new = counts[first[0]]
     for name, bound in config.slices.items():
-        mask = find_judged_slice(name, text)
-        part, title = (ours[mask], theirs[mask]), f"{label} of the slice {name}"
+        mask = find_configured_slice(name, text)
+        subset, title = (old[mask], new[mask]), f"{label} of the slice {name}"
         conditions.append(
-            compare_part(f"slice_{name}", title, first, part, config=config, bound=bound)
+            compare_subset(f"slice_{name}", title, first, subset, config=config, bound=bound)
         )
     outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
@@ -176,34 +176,33 @@ def judge(
 
 
 def check_outputs(champion: Candidate, challenger: Candidate) -> None:
-    """Refuse systems that cannot be compared.
+    """Check that both systems translated the same test set.
 
     Raises:
-        NmtError: naming what differs.
+        NmtError: if sources or references differ, or the test set is empty.
     """
-    for what in ("sources", "references"):
-        ours, theirs = getattr(champion, what), getattr(challenger, what)
-        if list(ours) != list(theirs):
+    for kind in ("sources", "references"):
+        if list(getattr(champion, kind)) != list(getattr(challenger, kind)):
             raise NmtError(
-                f"{champion.name} and {challenger.name} were tested on different {what}; translate "
-                f"one test set with both"
+                f"{champion.name} and {challenger.name} have different {kind}; translate the same "
+                f"test set with both"
             )
     if not challenger.references:
-        raise NmtError("the test set is empty; a model cannot be judged without one")
+        raise NmtError("the test set is empty; the gate needs test sentences")
 
 
 def load_testable_metric(name: str, language: str) -> SummedMetric:
-    """Return a metric of which differences can be tested.
+    """Return a metric for which differences can be tested.
 
     Raises:
-        ConfigError: if the tokenizer of the language's words is not installed.
-        NmtError: if differences cannot be tested.
+        ConfigError: if the word tokenizer of the target language is not installed.
+        NmtError: if the metric is not a ``SummedMetric``.
     """
     metric = load_metric(name, language)
     if not isinstance(metric, SummedMetric):
         raise NmtError(
-            f"{find_label(name)} is not a function of sums over sentences and cannot be tested; "
-            f"leave {name} out of the gate's metrics"
+            f"{find_label(name)} has no significance test, because it is not computed from sums "
+            f"over sentences; remove {name} from the gate's metrics"
         )
     return metric
 
@@ -216,7 +215,7 @@ def measure_effect(
     config: GateConfig,
     margin: float = 0.0,
 ) -> Effect:
-    """Test the difference of champion's and challenger's counts; losing the margin is allowed."""
+    """Return the tested difference of champion and challenger; losing ``margin`` is allowed."""
     champion, challenger = counts
     sign = 1 if metric.higher_is_better else -1
     test = run_paired_test(
@@ -227,13 +226,13 @@ def measure_effect(
         trials=config.trials,
         seed=config.seed,
     )
-    gain, loss = test.above(), test.below(margin)
+    gain, loss = test.compute_gain(), test.compute_loss(margin)
     old, new = metric.score_of_sums(np.stack([champion.sum(axis=0), challenger.sum(axis=0)]))
     return Effect(
         metric=name,
         champion=float(old),
         challenger=float(new),
-        difference=sign * test.seen,
+        difference=sign * test.observed,
         better=max(gain),
         worse=max(loss),
         bootstrap=gain[0],
@@ -244,10 +243,9 @@ def measure_effect(
 def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Condition:
     """Test whether the challenger keeps the literals of fewer sentences.
 
-    The test is McNemar's (1947), exact and one-sided: of sentences in which one alone of both keeps
-    them, a fair coin says which.
+    The test is McNemar's (1947), exact and one-sided, over sentences that only one system keeps.
     """
-    label = "sentences whose numbers and the like all come through, in %"
+    label = "sentences that keep all numbers and other literals, in %"
     pairs = list(zip(champion, challenger, strict=True))
     if not pairs:
         return Condition(name="literals", label=label, sentences=0)
@@ -262,38 +260,38 @@ def compare_literals(champion: Sequence[bool], challenger: Sequence[bool]) -> Co
     )
 
 
-def count_recased(
+def count_with_other_case(
     champion: Candidate, challenger: Candidate, metric: SummedMetric
 ) -> tuple[Counts, Counts]:
-    """Return the counts of both on sentences in other case, case ignored."""
+    """Return the counts of both systems on sentences in other letter case, ignoring case."""
     numbers = sorted(champion.recased.keys() & challenger.recased.keys())
     references = [challenger.references[number].casefold() for number in numbers]
     sources = [challenger.sources[number] for number in numbers]
-    ours, theirs = (
+    old, new = (
         metric.counts([system.recased[n].casefold() for n in numbers], references, sources)
         if numbers
         else np.zeros((0, 1))
         for system in (champion, challenger)
     )
-    return ours, theirs
+    return old, new
 
 
-def find_judged_slice(name: SliceName, text: SlicedText) -> Mask:
-    """Return which sentences belong to a slice that the settings name.
+def find_configured_slice(name: SliceName, text: SlicedText) -> Mask:
+    """Return which sentences belong to a configured slice.
 
     Raises:
-        NmtError: if the slice cannot be found.
+        NmtError: if the slice is not supported for these languages.
     """
     mask = find_slice(name, text)
     if mask is None:
         raise NmtError(
-            f"the slice {name!r} cannot be found in a test set in {' and '.join(text.languages)}; "
-            f"leave it out of the gate's slices"
+            f"the slice {name!r} is not supported for {' and '.join(text.languages)}; "
+            f"remove it from the gate's slices"
         )
     return mask
 
 
-def compare_part(
+def compare_subset(
     name: str,
     label: str,
     metric: tuple[str, SummedMetric],
@@ -302,7 +300,7 @@ def compare_part(
     config: GateConfig,
     bound: float | None = None,
 ) -> Condition:
-    """Test whether the challenger is worse on a part of the text, by more than the bound if any."""
+    """Test whether the challenger is worse on a subset, by more than the bound if there is one."""
     if not len(counts[0]):
         return Condition(name=name, label=label, sentences=0, bound=bound)
     effect = measure_effect(*metric, counts, config=config, margin=bound or 0.0)
@@ -321,58 +319,56 @@ def compare_part(
 def judge_effects(
     effects: Sequence[Effect], config: GateConfig, conditions: Sequence[Condition] = ()
 ) -> tuple[Literal["promote", "hold", "reject"], str, tuple[str, ...]]:
-    """Return the outcome, its reason, and the metrics and conditions that reject, if any do."""
+    """Return the outcome, its reason, and the metrics and conditions that reject."""
     level = config.significance
-    losses = [(one.metric, describe_change(one), one.worse) for one in effects]
-    losses += [(one.name, one.loss, one.worse) for one in conditions if one.sentences]
+    losses = [(effect.metric, describe_change(effect), effect.worse) for effect in effects]
+    losses += [(each.name, each.loss, each.worse) for each in conditions if each.sentences]
     corrected = correct_holm([worse for _, _, worse in losses])
-    proved = [
+    significant = [
         (name, loss, probability)
         for (name, loss, _), probability in zip(losses, corrected, strict=True)
         if probability <= level
     ]
-    if proved:
-        _, loss, probability = proved[0]
-        among = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
-        reason = f"{loss}, which chance alone would give with probability {probability:.4f}{among}"
-        return "reject", reason, tuple(name for name, _, _ in proved)
+    if significant:
+        _, loss, p_value = significant[0]
+        correction = f", corrected for {len(losses)} tests" if len(losses) > 1 else ""
+        reason = f"{loss} (p-value {p_value:.4f}{correction})"
+        return "reject", reason, tuple(name for name, _, _ in significant)
     outcome, reason = judge_gain(effects, config)
-    for one in conditions:
-        if outcome == "promote" and one.exceeds:
-            return "hold", f"{one.loss}, which is not proved; more test sentences may decide", ()
+    for each in conditions:
+        if outcome == "promote" and each.exceeds:
+            return "hold", f"{each.loss}, not significant; more test sentences may decide", ()
     return outcome, reason, ()
 
 
 def judge_gain(
     effects: Sequence[Effect], config: GateConfig
 ) -> tuple[Literal["promote", "hold"], str]:
-    """Return the outcome of a challenger that is worse in nothing, and its reason."""
+    """Return the outcome of a challenger that nothing rejects, and its reason."""
     first, level = effects[0], config.significance
     if first.better > level:
         return "hold", (
-            f"{find_label(first.metric)} differs by {first.difference:+.2f}, which chance alone "
-            f"would give with probability {first.better:.4f}, more than {level}"
+            f"{find_label(first.metric)} differs by {first.difference:+.2f}, which is not "
+            f"significant (p-value {first.better:.4f}, above {level})"
         )
     if first.gain < config.minimum_effect:
         return "hold", (
-            f"{find_label(first.metric)} is surely better, but by {first.gain:.2f} only; a change "
-            f"is worth it from {config.minimum_effect} on"
+            f"{find_label(first.metric)} is better by {first.gain:.2f}, which is significant but "
+            f"below the minimum effect of {config.minimum_effect}"
         )
     if worse := next((other for other in effects[1:] if other.gain < 0), None):
         change = describe_change(worse)
-        return "hold", f"{describe_change(first)}, but {change}; the two should agree"
-    return "promote", (
-        f"{describe_change(first)}, which chance alone would give with probability "
-        f"{first.better:.4f}, and no other score is worse"
-    )
+        return "hold", f"{describe_change(first)}, but {change}; both metrics must agree"
+    change = describe_change(first)
+    return "promote", f"{change} (p-value {first.better:.4f}), and no other score is worse"
 
 
 def describe_change(effect: Effect) -> str:
-    """Return in words which way a score has moved, and how far."""
+    """Return a description such as ``BLEU is 0.50 higher``."""
     direction = "higher" if effect.difference > 0 else "lower"
     return f"{find_label(effect.metric)} is {abs(effect.difference):.2f} {direction}"
 
 
 def digest_test_set(sources: Sequence[str], references: Sequence[str]) -> str:
-    """Return a digest of a test set."""
+    """Return the SHA-256 digest of a test set."""
     return hashlib.sha256(json.dumps([[*sources], [*references]]).encode()).hexdigest()

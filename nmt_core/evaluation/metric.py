@@ -1,4 +1,4 @@
-"""The contract of metrics, and a test set whose slices are scored.
+"""The interface of metrics.
 
 Letters: N sentences, C counts of a sentence, R resampled test sets.
 """
@@ -16,10 +16,10 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 
 Reference = str | Sequence[str]
-"""A reference translation of a sentence, or several, for metrics that can compare with several."""
+"""One reference translation of a sentence, or several for metrics that support them."""
 
 Counts = Float[np.ndarray, "N C"]
-"""The counts of each sentence of a test set."""
+"""Statistics of each sentence of a test set, from whose sums a metric is computed."""
 
 
 class ScoreInterval(Config):
@@ -27,48 +27,48 @@ class ScoreInterval(Config):
 
     value: float
     low: float
-    """Lower end, by bootstrap resampling (Koehn 2004)."""
+    """Lower bound, by bootstrap resampling (Koehn 2004)."""
     high: float
-    """Upper end."""
+    """Upper bound."""
 
 
 class Score(ScoreInterval):
-    """A score of a whole test set."""
+    """The score of a test set."""
 
     signature: str
-    """The settings that another program needs to compute the same."""
+    """The settings that another program needs to compute the same score."""
     details: str = ""
     """Components of the value, such as n-gram precisions and lengths."""
 
     @property
     def interval(self) -> ScoreInterval:
-        """The score with its interval alone."""
+        """The score and its interval, without signature and details."""
         return ScoreInterval(value=self.value, low=self.low, high=self.high)
 
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A score for the translations of a test set.
+    """A metric of the translations of a test set.
 
-    Another package offers its own by an entry point of ``nmt.metrics``::
+    Example: a metric that another package offers by an entry point of ``nmt.metrics``::
 
         class Exact(Metric):
             label = "exact"
 
             def score(self, hypotheses, references, sources, *, resamples=0):
-                equal = [one == other for one, other in zip(hypotheses, references, strict=True)]
+                equal = [h == r for h, r in zip(hypotheses, references, strict=True)]
                 value = 100 * sum(equal) / len(equal)
                 return Score(value=value, low=value, high=value, signature="exact", details="")
 
     Raises:
-        ConfigError: if the tokenizer of the language's words is not installed.
+        ConfigError: if the word tokenizer of the target language is not installed.
     """
 
     label: ClassVar[str]
-    """The label of the metric."""
+    """Name of the metric for people."""
     higher_is_better: ClassVar[bool] = True
     takes_several_references: ClassVar[bool] = False
-    """True if a sentence may have several references; otherwise each reference is a text."""
+    """Whether a sentence may have several references."""
 
     language: str
     """Code of the target language, such as en or zh-Hant."""
@@ -84,21 +84,21 @@ class Metric(ABC):
     ) -> Score:
         """Return the score of a test set of raw text, one line per sentence.
 
-        Without resamples of the bootstrap, the interval has no width.
+        ``resamples`` is the number of bootstrap samples; 0 gives an interval without width.
 
         Raises:
-            CorpusError: if the lines do not pair up.
+            CorpusError: if the numbers of lines differ.
         """
 
     @property
     def signature(self) -> str:
-        """The settings of scores, without the number of resamples."""
+        """The settings of the metric, without the number of resamples."""
         lines = ["Any line of some words."]
         return self.score(lines, lines, lines).signature
 
 
 class SummedMetric(Metric):
-    """A metric that is a function of sums over sentences, so that differences can be tested."""
+    """A metric that is computed from sums over sentences, so that differences can be tested."""
 
     @abstractmethod
     def counts(
@@ -108,18 +108,18 @@ class SummedMetric(Metric):
 
     @abstractmethod
     def score_of_sums(self, sums: Float[np.ndarray, "R C"]) -> Float[np.ndarray, " R"]:
-        """Return the scores of test sets, each given by the sum of its sentences' counts."""
+        """Return the scores of test sets from the sums of their sentences' counts."""
 
 
 def check_pairs(hypotheses: Sequence[str], references: Sequence[Reference]) -> None:
     """Check that there is a hypothesis for each reference.
 
     Raises:
-        CorpusError: if not.
+        CorpusError: if the numbers differ.
     """
     if len(hypotheses) != len(references):
         raise CorpusError(
-            f"{len(hypotheses)} hypotheses do not pair up with {len(references)} references; "
+            f"there are {len(hypotheses)} hypotheses for {len(references)} references; "
             f"translate the whole test set again"
         )
 
@@ -135,4 +135,4 @@ class SlicedText:
     sources: Sequence[str]
     references: Sequence[str]
     languages: tuple[str, str]
-    """Codes of both."""
+    """Codes of source and target language."""

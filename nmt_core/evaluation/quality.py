@@ -1,4 +1,4 @@
-"""Measures of a test set's translations: failures, kept literals, lengths, unknown words."""
+"""Quality checks of translations: failures, kept literals, lengths, unknown words."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -7,37 +7,42 @@ from jaxtyping import Float
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Reference, SummedMetric
-from nmt_core.evaluation.registered import STANDARD, check_installed, load_metric, tokenizer_of
+from nmt_core.evaluation.registry import (
+    STANDARD_TOKENIZER,
+    check_tokenizer,
+    load_metric,
+    name_tokenizer,
+)
 from nmt_core.literals.checking import check_literals, find_loop
 from nmt_core.literals.finding import find_literals
 from nmt_core.text.vocabulary import UNK
 
 
 class KeptLiterals(Config):
-    """Lines with numbers, placeholders and other literals that their references keep."""
+    """Counts of lines with numbers, placeholders and other literals that their references keep."""
 
     lines: int
     """Number of these lines."""
     kept: int
-    """Number of those whose hypotheses keep all, too, as the target language writes them."""
+    """Number of these lines whose hypotheses keep all literals."""
 
 
-Cut = Callable[[str], Sequence[str]]
-"""Cuts a line into words."""
+SplitWords = Callable[[str], Sequence[str]]
+"""Splits a line into words."""
 
 
-def cutter(language: str) -> Cut:
-    """Return the tokenizer of words: at spaces, or as BLEU does in scripts without spaces.
+def load_word_splitter(language: str) -> SplitWords:
+    """Return a function that splits at spaces, or like BLEU in scripts without spaces.
 
     Raises:
-        ConfigError: if the tokenizer of the language's words is not installed.
+        ConfigError: if the word tokenizer of the language is not installed.
     """
-    check_installed(language)
-    if tokenizer_of(language) == STANDARD:
+    check_tokenizer(language)
+    if name_tokenizer(language) == STANDARD_TOKENIZER:
         return str.split
     from sacrebleu.metrics.bleu import BLEU  # slow to import
 
-    cut = BLEU(tokenize=tokenizer_of(language)).tokenizer
+    cut = BLEU(tokenize=name_tokenizer(language)).tokenizer
     return lambda line: cut(line).split()
 
 
@@ -46,13 +51,12 @@ def count_failures(
     hypotheses: Sequence[str],
     references: Sequence[str],
     *,
-    cut: Cut = str.split,
+    cut: SplitWords = str.split,
 ) -> dict[str, int]:
-    """Count hypotheses that are not translations, by kind; ``cut`` cuts the target language.
+    """Return the number of hypotheses with each kind of failure that the reference does not have.
 
-    Looping ones have the same words three times in a row. Too long ones have more than twice as
-    many words as the reference, and at least ten more. A kind does not count where the reference
-    is like that, too.
+    Looping means the same words three times in a row; too long means more than twice as many words
+    as the reference, and at least ten more. ``cut`` splits target lines into words.
     """
     lines = list(zip(sources, hypotheses, references, strict=True))
     return {
@@ -65,7 +69,7 @@ def count_failures(
 
 
 def is_too_long(words: int, reference_words: int) -> bool:
-    """Tell whether a hypothesis is far longer than its reference."""
+    """Return whether a hypothesis is much longer than its reference."""
     return words > max(2 * reference_words, reference_words + 10)
 
 
@@ -75,7 +79,7 @@ def count_kept_literals(
     references: Sequence[str],
     languages: tuple[str, str],
 ) -> KeptLiterals:
-    """Count lines whose literals are preserved, of those whose references keep them."""
+    """Return how many lines keep their literals, of the lines whose references do."""
     kept = find_kept_literals(sources, hypotheses, references, languages)
     return KeptLiterals(lines=len(kept), kept=sum(kept))
 
@@ -86,7 +90,7 @@ def find_kept_literals(
     references: Sequence[str],
     languages: tuple[str, str],
 ) -> list[bool]:
-    """Tell whether literals are preserved, of each line whose reference keeps them."""
+    """Return whether each line keeps its literals, for the lines whose references do."""
     return [
         not check_literals(source, hypothesis, languages)
         for source, hypothesis, reference in zip(sources, hypotheses, references, strict=True)
@@ -95,15 +99,15 @@ def find_kept_literals(
 
 
 def compute_length_ratio(
-    hypotheses: Sequence[str], references: Sequence[str], *, cut: Cut = str.split
+    hypotheses: Sequence[str], references: Sequence[str], *, cut: SplitWords = str.split
 ) -> float:
-    """Return the words of all hypotheses per word of all references."""
+    """Return the number of words of all hypotheses divided by that of all references."""
     words = sum(len(cut(line)) for line in references)
     return sum(len(cut(line)) for line in hypotheses) / max(1, words)
 
 
 def compute_unknown_rate(lines: Iterable[Sequence[int]]) -> float:
-    """Return the share of unknown tokens, of lines of token numbers."""
+    """Return the share of unknown tokens in lines of token IDs."""
     is_unknown = [number == UNK for ids in lines for number in ids]
     return sum(is_unknown) / max(1, len(is_unknown))
 
@@ -111,7 +115,7 @@ def compute_unknown_rate(lines: Iterable[Sequence[int]]) -> float:
 def score_chrf(
     hypotheses: Sequence[str], references: Sequence[Reference], *, language: str
 ) -> Float[np.ndarray, " N"]:
-    """Return the chrF (0-100) of each sentence by itself; ``language`` is the target's code."""
+    """Return the chrF (0-100) of each sentence; ``language`` is the target language's code."""
     if not hypotheses:
         return np.zeros(0)
     metric = load_metric("chrf", language)

@@ -1,7 +1,6 @@
-"""Slices of a test set: sentences that have something in common, scored as a test set of their own.
+"""Slices of a test set: subsets of sentences with a common property, scored separately.
 
-Source and reference decide which sentences belong to a slice; the translations that are judged have
-no influence.
+Only source and reference decide which sentences belong to a slice, not the translations.
 """
 
 import re
@@ -12,7 +11,7 @@ import regex
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric
-from nmt_core.evaluation.registered import SliceName
+from nmt_core.evaluation.registry import SliceName
 from nmt_core.evaluation.significance import resample_scores
 from nmt_core.literals.finding import LiteralKind, find_literals
 from nmt_core.text.words import WORD
@@ -36,7 +35,7 @@ NEGATIONS = {
     "sv": r"\b(?:inte|aldrig|ingen|inget|inga|varken|ej)\b",
     "zh": r"不|没|沒|无法|無法|非|未",
 }
-"""What negates in a language, whatever its case."""
+"""Regular expression of negations in each language, case-insensitive."""
 
 
 class SliceScore(Config):
@@ -44,13 +43,13 @@ class SliceScore(Config):
 
     label: str
     sentences: int
-    """How many belong to it; 0 gives no scores."""
+    """Number of sentences; a slice without sentences has no scores."""
     scores: dict[str, tuple[float, float, float]]
-    """By metric: the score, and the bounds of its 95 % bootstrap interval."""
+    """By metric: the score, and both bounds of its 95 % bootstrap interval."""
 
 
 def _cut(line: str) -> list[str]:
-    """Return the words of a line in lower case; a character in scripts that write no spaces."""
+    """Return the lower-case words of a line, or its characters in scripts without spaces."""
     return [word for word in re.findall(WORD, line.casefold()) if word[0].isalnum()]
 
 
@@ -64,8 +63,8 @@ def _find_long(text: SlicedText) -> list[bool]:
 
 def _find_numbers(text: SlicedText) -> list[bool]:
     kinds = LiteralKind.NUMBER, LiteralKind.DATE
-    found = (find_literals(line, text.languages[0]) for line in text.sources)
-    return [any(literal.kind in kinds for literal in literals) for literals in found]
+    by_line = (find_literals(line, text.languages[0]) for line in text.sources)
+    return [any(literal.kind in kinds for literal in literals) for literals in by_line]
 
 
 def _find_negation(text: SlicedText) -> list[bool] | None:
@@ -81,20 +80,21 @@ SLICES: Mapping[SliceName, tuple[str, Callable[[SlicedText], list[bool] | None]]
     "numbers": ("with a number, date or time", _find_numbers),
     "negation": ("with a negation", _find_negation),
 }
-"""Label of each slice, and what finds its sentences, or None if a text does not tell."""
+"""Label of each slice, and a function that finds its sentences, or returns None if it does not
+support the languages."""
 
 
 def find_slice(name: SliceName, text: SlicedText) -> Mask | None:
-    """Return which sentences belong to a slice; None if the text does not tell."""
+    """Return which sentences belong to a slice; None if the languages are not supported."""
     _, find = SLICES[name]
-    found = find(text)
-    return None if found is None else np.array(found, bool)
+    members = find(text)
+    return None if members is None else np.array(members, bool)
 
 
 def find_slices(text: SlicedText) -> dict[str, tuple[str, Mask]]:
-    """Return label and sentences of every slice that can be found in a text, by name."""
-    found = {name: find_slice(name, text) for name in SLICES}
-    return {name: (SLICES[name][0], mask) for name, mask in found.items() if mask is not None}
+    """Return label and sentences of every supported slice, by name."""
+    masks = {name: find_slice(name, text) for name in SLICES}
+    return {name: (SLICES[name][0], mask) for name, mask in masks.items() if mask is not None}
 
 
 def score_slices(
@@ -104,17 +104,17 @@ def score_slices(
     resamples: int,
     seed: int,
 ) -> dict[str, SliceScore]:
-    """Score the sentences of each slice as a test set of their own.
+    """Return the scores of each slice, computed from its sentences only.
 
-    Slices have a label, and metrics the counts of all sentences. Without resamples of the
-    bootstrap, intervals have no width.
+    ``slices`` has the label and mask of each slice, ``metrics`` each metric with the counts of all
+    sentences. Without resamples, intervals have no width.
     """
     return {
         name: SliceScore(
             label=label,
             sentences=int(mask.sum()),
             scores={
-                metric: _score_part(scorer, counts[mask], resamples, seed)
+                metric: _score_subset(scorer, counts[mask], resamples, seed)
                 for metric, (scorer, counts) in metrics.items()
                 if mask.any()
             },
@@ -123,7 +123,7 @@ def score_slices(
     }
 
 
-def _score_part(
+def _score_subset(
     metric: SummedMetric, counts: Counts, resamples: int, seed: int
 ) -> tuple[float, float, float]:
     value = float(metric.score_of_sums(counts.sum(axis=0)[None])[0])

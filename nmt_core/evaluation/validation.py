@@ -1,4 +1,4 @@
-"""A score of greedy translations, for choosing the best model while it trains."""
+"""Scores of greedy translations, which select the best checkpoint in training."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,11 +13,11 @@ from nmt_core.search.stepwise import greedy_search
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD
 
-LENGTHS = SearchConfig(max_length_factor=2.0, max_length_offset=10, max_length=10_000)
-"""How long translations may be: there is room for languages that take more tokens than others."""
+LENGTH_LIMITS = SearchConfig(max_length_factor=2.0, max_length_offset=10, max_length=10_000)
+"""Length limits of translations, large enough for target languages with more tokens."""
 
 BATCH_SENTENCES = 64
-"""Sentences translated side by side."""
+"""Sentences per batch."""
 
 
 def score_greedy(
@@ -30,10 +30,10 @@ def score_greedy(
     target: Side,
     compute: Compute,
 ) -> float:
-    """Return the score of a model's greedy translations, as the end result is scored.
+    """Return the score of a model's greedy translations.
 
-    Sources and references are raw text; ``source_numbers`` are the tokens of each source, without
-    EOS. The target side makes text of tokens.
+    Sources and references are raw text. ``source_numbers`` are the token IDs of each source,
+    without EOS. ``target`` converts token IDs to text.
     """
     hypotheses = [""] * len(source_numbers)
     order = sorted(range(len(source_numbers)), key=lambda number: len(source_numbers[number]))
@@ -41,7 +41,7 @@ def score_greedy(
         numbers = order[first : first + BATCH_SENTENCES]
         source = pad([[*source_numbers[number], EOS] for number in numbers]).to(compute.device)
         padding = source == PAD
-        limits = compute_length_limits(padding, LENGTHS)
+        limits = compute_length_limits(padding, LENGTH_LIMITS)
         with compute.autocast():
             searched = greedy_search(model, source, padding, limits)
         for number, tokens in zip(numbers, searched, strict=True):

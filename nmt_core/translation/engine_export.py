@@ -12,7 +12,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.search.engine import (
     PROGRAMS,

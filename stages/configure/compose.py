@@ -152,7 +152,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     assert isinstance(export, ExportParams)
     assert isinstance(promotion, PromotionParams)
     if export.glossary or promotion.slices:
-        from nmt_core.evaluation.gate import find_judged_slice
+        from nmt_core.evaluation.gate import find_configured_slice
         from nmt_core.evaluation.metric import SlicedText
         from nmt_core.literals.glossary import Glossary
 
@@ -160,7 +160,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
         if export.glossary:
             Glossary.load(export.glossary, languages)
         for name in promotion.slices:
-            find_judged_slice(name, SlicedText([], [], languages))
+            find_configured_slice(name, SlicedText([], [], languages))
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 

@@ -8,7 +8,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.packages import format_install_command, is_installed
 from nmt_core.data.settings import TrainedVectors
-from nmt_core.evaluation.registered import check_installed
+from nmt_core.evaluation.registry import check_tokenizer
 from nmt_core.text.subword_sampling import SAMPLED_MODEL_TYPES, SubwordSampling
 from stages import paths
 from stages.params import (
@@ -89,7 +89,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
         yield f"tokenize.kind 'spacy' needs spaCy; run: {format_install_command('spacy')}"
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
     try:
-        check_installed(download.languages.target)
+        check_tokenizer(download.languages.target)
     except ConfigError as error:
         yield f"download.languages.target: {error}"
     yield from check_initial(download, tokenize, vocabulary, train)

@@ -18,7 +18,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig, ScreenConfig
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
 from nmt_core.translation.memory.journal import (

@@ -7,7 +7,7 @@ from pathlib import Path
 from nmt_core.base.config import Config
 from nmt_core.evaluation.gate import Verdict, judge
 from nmt_core.evaluation.metric import SlicedText
-from nmt_core.evaluation.registered import GateConfig, SliceName
+from nmt_core.evaluation.registry import GateConfig, SliceName
 from nmt_core.evaluation.slices import find_slice
 from stages.learning.correction_corpus import (
     FOLDER,

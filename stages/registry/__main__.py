@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nmt_core.base.config import build
-from nmt_core.evaluation.registered import METRICS, find_label
+from nmt_core.evaluation.registry import METRICS, find_label
 from nmt_core.server.models import Watched
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig

@@ -8,7 +8,7 @@ from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation import gate
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from stages import paths
 from stages.params import DownloadParams
 from stages.reporting.download_report import CorpusDescription, DownloadReport

@@ -16,9 +16,9 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
-from nmt_core.evaluation.gate import Candidate, Verdict, find_judged_slice, judge
+from nmt_core.evaluation.gate import Candidate, Verdict, find_configured_slice, judge
 from nmt_core.evaluation.metric import SlicedText
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, PromotionParams
@@ -97,7 +97,7 @@ def run_contest(
     codes = challenger.languages.codes
     text = SlicedText(*challenger.held_out, codes)
     for name in gate.slices:
-        find_judged_slice(name, text)  # raises before minutes are spent on translations
+        find_configured_slice(name, text)  # raises before minutes are spent on translations
     recased = dict(recase(challenger.held_out.sources, params.seed))
     old, new = translate_by_both(
         registry, champion, challenger, challenger.held_out, params, recased=recased

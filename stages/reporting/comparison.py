@@ -26,12 +26,12 @@ from nmt_core.base.packages import name_program
 from nmt_core.base.progress import format_duration
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.pictures import draw_intervals
-from nmt_core.evaluation.registered import METRICS, find_label
+from nmt_core.evaluation.registry import METRICS, find_label
 from nmt_core.evaluation.significance import (
     Difference,
-    compare_all,
+    compare_systems,
     compute_t_interval,
-    measure_seeds,
+    estimate_seed_variance,
 )
 from nmt_core.training.settings import Budget
 from stages import paths
@@ -215,7 +215,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
         },
         runs=tuple(each.run for group in ranked.values() for each in group),
         differences=tuple(
-            compare_all(
+            compare_systems(
                 {name: [each.hypotheses for each in group] for name, group in ranked.items()},
                 first.references,
                 first.sources,
@@ -236,7 +236,7 @@ def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInte
     values = [score.value for score in scores]
     errors = [(score.high - score.low) / 2 / NORMAL_95 for score in scores]
     by_sentences = fmean(error**2 for error in errors), max(1, sentences - 1)
-    low, high = compute_t_interval(fmean(values), [by_sentences, measure_seeds(values)])
+    low, high = compute_t_interval(fmean(values), [by_sentences, estimate_seed_variance(values)])
     return ScoreInterval(value=fmean(values), low=max(0.0, low), high=high)
 
 

@@ -14,7 +14,7 @@ from nmt_core.base import config, files
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Score
 from nmt_core.evaluation.quality import KeptLiterals
-from nmt_core.evaluation.registered import find_metric_names
+from nmt_core.evaluation.registry import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
 from nmt_core.translation.confidence import ConfidenceModel
 from stages.reporting.download_report import Result

@@ -14,7 +14,7 @@ from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation import quality
 from nmt_core.evaluation.metric import Mask, Score, SlicedText, SummedMetric
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.slices import SliceScore, find_slices, score_slices
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.forced_decoding import score_pairs
@@ -52,7 +52,7 @@ class TranslatedText:
 
 def measure_translations(translator: Translator, text: TranslatedText) -> dict[str, Any]:
     """Return fields of an evaluation: perplexity, unknown words, lengths and failures."""
-    cut = quality.cutter(text.languages.target)
+    cut = quality.load_word_splitter(text.languages.target)
     written = [translator.target.tokenize(line) for line in text.references]
     pairs = list(zip(text.read, written, strict=True))
     sources, references = ([line.line for line in side] for side in (text.read, written))

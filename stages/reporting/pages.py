@@ -16,7 +16,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.quality import score_chrf
-from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.registry import find_label
 from nmt_core.translation.confidence import Reliability
 from stages import paths
 from stages.reporting.download_report import DownloadReport, Removed

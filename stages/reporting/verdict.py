@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nmt_core.base.random import MIN_TEST_SENTENCES, find_share_interval
-from nmt_core.evaluation.registered import find_label
+from nmt_core.evaluation.registry import find_label
 from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation, Remark, RunVerdict
 

@@ -87,7 +87,7 @@ NEUTRAL = (
     "nmt_core/base/jobs.py",
     "nmt_core/base/progress.py",
     "nmt_core/base/registry.py",
-    "nmt_core/evaluation/registered.py",
+    "nmt_core/evaluation/registry.py",
     "nmt_core/search/engine.py",
     "nmt_core/translation/translation.py",
     "stages/__init__.py",

@@ -20,7 +20,7 @@ from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError
 from nmt_core.base.random import make_generator
 from nmt_core.data.batch import collate
-from nmt_core.evaluation.registered import GateConfig, load_metric
+from nmt_core.evaluation.registry import GateConfig, load_metric
 from nmt_core.training.loss import batch_loss
 from stages import paths
 from stages.params import EvaluateParams

@@ -20,7 +20,7 @@ from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.corpora.fetch.initial_model import copy_initial_model
 from nmt_core.data.settings import AugmentationConfig
 from nmt_core.data.shards import ShardDataset
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.models.weights import untied_state_dict
 from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.side import Side

@@ -10,7 +10,7 @@ from nmt_core.base.config import build
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.documents.formats import Format, find_format, translate_data
 from nmt_core.evaluation.metric import Metric
-from nmt_core.evaluation.registered import find_label, load_metric
+from nmt_core.evaluation.registry import find_label, load_metric
 from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.search.engine import PROGRAMS, Engine, Program

@@ -77,7 +77,7 @@ def test_no_string_hides_an_import():
 
 @pytest.mark.parametrize("module", ["configure.__main__", "params", "reporting.summary"])
 def test_nothing_slow_is_imported_around_the_stages(module):
-    names = "from nmt_core.evaluation.registered import METRICS; METRICS.check('bleu')"
+    names = "from nmt_core.evaluation.registry import METRICS; METRICS.check('bleu')"
     program = (
         f"import sys, stages.{module}; {names}; print(*(n for n in {SLOW} if n in sys.modules))"
     )

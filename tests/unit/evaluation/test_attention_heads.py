@@ -17,7 +17,7 @@ def test_mean_of_heads_equals_the_aligning_layers_attention(name):
     memory = model.encode(torch.tensor([SOURCE]), torch.zeros(1, 4, dtype=torch.bool))
     mean = model.attention(torch.tensor([[BOS, *TARGET]]), memory)[0]
 
-    heads = decoder[list(model.decoder).index(model.aligning)]
+    heads = decoder[list(model.decoder).index(model.alignment_layer)]
     assert heads.shape[1] == 3
     found = model.leave_source_start(torch.from_numpy(heads.mean(axis=0)))
     torch.testing.assert_close(found, mean.detach())

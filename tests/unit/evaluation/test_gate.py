@@ -16,7 +16,7 @@ from nmt_core.evaluation.gate import (
     measure_effect,
 )
 from nmt_core.evaluation.metrics import Bleu
-from nmt_core.evaluation.registered import GateConfig, load_metric
+from nmt_core.evaluation.registry import GateConfig, load_metric
 
 FAST = {"resamples": 200, "trials": 200}
 METRICS = {name: load_metric(name, "en") for name in ("bleu", "chrf")}

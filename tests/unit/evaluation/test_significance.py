@@ -14,17 +14,17 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 from scipy import stats
 
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.significance import (
     RESAMPLES_AT_ONCE,
     average_seeds,
-    compare_all,
+    compare_systems,
+    compute_difference_p_value,
     compute_p_value,
     compute_t_interval,
     compute_t_p_value,
     correct_holm,
-    judge_difference,
-    measure_seeds,
+    estimate_seed_variance,
     run_paired_test,
 )
 
@@ -49,7 +49,7 @@ GOOD, ALSO_GOOD, BAD = noisy(0.2, 1), noisy(0.2, 2), noisy(0.7, 3)
 
 
 def compare(references=REFERENCES, trials=400, metrics=METRICS, **systems):
-    found = compare_all(
+    found = compare_systems(
         systems,
         references,
         references,
@@ -74,11 +74,11 @@ def test_resamples_are_distributed_as_sacrebleus(name, scorer):
     _, theirs = PairedTest(systems, {"": scorer()}, [REFERENCES], "ar", n_samples=1500)()
     [(one, other)] = [scores for system, scores in theirs.items() if system != "System"]
 
-    assert len(test.drawn) == len(test.exchanged) == 1500
-    assert one.score - other.score == pytest.approx(test.seen)
-    assert test.drawn.mean() == pytest.approx(test.seen, abs=0.3 * test.drawn.std())
-    assert abs(test.exchanged.mean()) < 0.1 * test.exchanged.std()
-    assert test.apart() == pytest.approx(other.p_value, abs=0.03)
+    assert len(test.bootstrap) == len(test.randomized) == 1500
+    assert one.score - other.score == pytest.approx(test.observed)
+    assert test.bootstrap.mean() == pytest.approx(test.observed, abs=0.3 * test.bootstrap.std())
+    assert abs(test.randomized.mean()) < 0.1 * test.randomized.std()
+    assert test.compute_two_sided() == pytest.approx(other.p_value, abs=0.03)
 
 
 def test_every_resample_differs_in_each_chunk():
@@ -86,7 +86,7 @@ def test_every_resample_differs_in_each_chunk():
     counts = [metric.counts(lines, REFERENCES, []) for lines in (GOOD, BAD)]
     amounts = {"resamples": 2 * RESAMPLES_AT_ONCE, "trials": 2 * RESAMPLES_AT_ONCE}
     test = run_paired_test(metric.score_of_sums, *counts, **amounts, seed=1)
-    for scores in (test.drawn, test.exchanged):
+    for scores in (test.bootstrap, test.randomized):
         assert len(np.unique(scores.round(9))) > 1.9 * RESAMPLES_AT_ONCE
 
 
@@ -196,7 +196,7 @@ def simulate(seeds, draw, *, between_seeds, ahead=0.0, sentences=100):
     mean = average_seeds(lambda sums: sums[:, 0] / sentences, seeds)
     test = run_paired_test(mean, *(own.T for own in systems), resamples=200, trials=200, seed=1)
     scores = [own.mean(axis=1).tolist() for own in systems]
-    return judge_difference(test, scores, sentences), test.apart()
+    return compute_difference_p_value(test, scores, sentences), test.compute_two_sided()
 
 
 def share_findings(seeds, repetitions=400, **settings):
@@ -228,8 +228,8 @@ def test_power_is_that_of_students_test(seeds, lead):
 
 
 ONE, OTHER = [20.0, 31.0, 25.5], [12.0, 12.5, 13.5]
-SEEDS = [measure_seeds(ONE), measure_seeds(OTHER)]
-CERTAIN = [measure_seeds([1.0, 1.0])]
+SEEDS = [estimate_seed_variance(ONE), estimate_seed_variance(OTHER)]
+CERTAIN = [estimate_seed_variance([1.0, 1.0])]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_p_values_are_those_of_welchs_test(value, sources, p_value):
     [
         (
             np.mean(ONE),
-            [(0.0, 1999), measure_seeds(ONE)],
+            [(0.0, 1999), estimate_seed_variance(ONE)],
             stats.t.interval(0.95, 2, np.mean(ONE), stats.sem(ONE)),
         ),
         (30.0, [(0.25, 1e9), *CERTAIN], (30 - 0.98, 30 + 0.98)),
@@ -264,7 +264,7 @@ def test_intervals_are_students(value, sources, interval):
 
 def test_variance_of_sentences_has_its_own_freedom():
     test = SimpleNamespace(drawn=np.array([1.0, 3.0]), seen=2.0)
-    found = judge_difference(test, [[4.0, 4.0], [2.0, 2.0]], sentences=3)
+    found = compute_difference_p_value(test, [[4.0, 4.0], [2.0, 2.0]], sentences=3)
     assert found == pytest.approx(2 * stats.t.sf(2.0, 2))
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nmt_core.evaluation.metric import SlicedText
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.significance import resample_scores
 from nmt_core.evaluation.slices import (
     SLICES,

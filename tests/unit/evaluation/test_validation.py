@@ -5,7 +5,7 @@ import torch
 
 from nmt_core.base.compute import Compute
 from nmt_core.evaluation import validation
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.validation import score_greedy
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import EOS, PAD, SPECIALS, Vocabulary

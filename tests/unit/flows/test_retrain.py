@@ -13,7 +13,7 @@ from prefect.states import exception_to_failed_state
 from flows import compare, retrain, train
 from flows.dvc_program import StageError
 from nmt_core.base.errors import NmtError
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from stages import paths
 from stages.registry.promotion import Contest
 from stages.registry.registry import ChampionMovedError, RegistryAwayError

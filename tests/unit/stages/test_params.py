@@ -7,7 +7,7 @@ import yaml
 
 from nmt_core.base.config import list_kinds
 from nmt_core.base.errors import ConfigError
-from nmt_core.evaluation import registered
+from nmt_core.evaluation import registry
 from nmt_core.server.settings import ServerConfig
 from stages.configure.sections import build_all, check_all, read_settings
 from stages.params import SECTIONS, TrainParams, load
@@ -176,7 +176,7 @@ def test_contradictions_between_sections_are_refused(values, messages):
 
 
 def test_missing_packages_of_metrics_are_reported(monkeypatch):
-    monkeypatch.setattr(registered, "find_spec", lambda _: None)
+    monkeypatch.setattr(registry, "find_spec", lambda _: None)
     japanese = {"source": "en", "target": "ja"}
     [told] = problems(download__corpora={"own": FILES}, download__languages=japanese)
 

@@ -8,7 +8,7 @@ import pytest
 from nmt_core.corpora.fetch.vectors import VectorsConfig
 from nmt_core.corpora.formats import tables, translations
 from nmt_core.corpora.named import CORPORA
-from nmt_core.evaluation.registered import DEFAULT_METRICS, METRICS
+from nmt_core.evaluation.registry import DEFAULT_METRICS, METRICS
 from nmt_core.models.settings import ARCHITECTURES
 from nmt_core.search.engine import PROGRAMS
 from stages.params import SECTIONS

@@ -7,7 +7,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.jobs import WorkersConfig
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.filters import FilterConfig
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from stages import download, paths
 from stages.configure.sections import build_all, read_settings

@@ -10,7 +10,7 @@ from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.languages import Languages
 from nmt_core.evaluation.gate import Candidate, Effect, Verdict
-from nmt_core.evaluation.registered import GateConfig
+from nmt_core.evaluation.registry import GateConfig
 from stages import paths
 from stages.learning import judgement
 from stages.learning.correction_corpus import CorrectionCorpus

@@ -15,7 +15,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.gate import Condition, Effect, GateConfig, Verdict
-from nmt_core.evaluation.registered import load_metric
+from nmt_core.evaluation.registry import load_metric
 from stages import paths
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry import promotion

@@ -1,7 +1,7 @@
-"""Metrics by name, words by language, and settings of the gate.
+"""The registry of metrics, word tokenizers by language, and settings of the gate.
 
-Settings name metrics, so this file is read before anything slow is loaded. It imports no metric: a
-new one changes no byte of a model that is trained without it.
+Settings name metrics, so this file imports nothing slow. It also imports no metric, so that a new
+metric does not change the fingerprint of trainings without it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,56 +23,55 @@ METRICS: "Registry[type[Metric]]" = Registry(
     "nmt.metrics",
     {"bleu": "nmt_core.evaluation.metrics:Bleu", "chrf": "nmt_core.evaluation.metrics:Chrf"},
 )
-"""The class of each metric by its name."""
+"""The class of each metric, by name."""
 
 SliceName = Literal["short", "long", "numbers", "negation"]
-"""Slices of a test set, which ``slices.py`` finds."""
+"""Slices of a test set; see ``slices.py``."""
 
 DEFAULT_METRICS = ["bleu", "chrf"]
 """The default metrics, the most important one first."""
 
 
 def load_metric(name: str, language: str) -> "Metric":
-    """Return a metric of text in a language, given by its code.
+    """Return a metric for a target language, given by its code.
 
     Raises:
-        ConfigError: if there is no such metric, or what cuts the language into words is not
-            installed.
+        ConfigError: if the metric is unknown, or the language's word tokenizer is not installed.
     """
     return METRICS.load(name)(language)
 
 
 def check_references(names: Iterable[str], references: Sequence["Reference"]) -> None:
-    """Check that metrics can compare with all references.
+    """Check that all metrics support the number of references per sentence.
 
     Raises:
-        ConfigError: if a sentence has several and a metric takes one.
+        ConfigError: if a sentence has several references and a metric supports only one.
     """
-    if all(isinstance(one, str) for one in references):
+    if all(isinstance(each, str) for each in references):
         return
     for name in names:
         if not METRICS.load(name).takes_several_references:
-            raise ConfigError(f"the metric {name} takes one reference per sentence; name one file")
+            raise ConfigError(f"the metric {name} supports one reference per sentence; give one")
 
 
 def find_label(name: str) -> str:
-    """Return the label of a metric that exists."""
+    """Return the label of a metric."""
     return METRICS.load(name).label
 
 
 def find_metric_names(scores: Mapping[str, Any]) -> list[str]:
-    """Return the names of the metrics in the scores of ``evaluate``, in its order."""
+    """Return the names of the metrics in the evaluate stage's scores, in their order."""
     return [name for name in scores if f"{name}_signature" in scores]
 
 
-STANDARD = "13a"
-"""sacreBLEU's tokenizer of languages that write spaces between words (``mteval-v13a``)."""
+STANDARD_TOKENIZER = "13a"
+"""sacreBLEU's tokenizer for languages with spaces between words (``mteval-v13a``)."""
 
 _LANGUAGES = {
     "zh": ("zh", "zho", "cmn", "yue", "wuu", "lzh"),
     "ja-mecab": ("ja", "jpn"),
     "ko-mecab": ("ko", "kor"),
-    # characters: sacreBLEU has no rules but subwords, which it would download
+    # characters, because sacreBLEU has only subword models, which it would download
     "char": ("th", "tha", "lo", "lao", "km", "khm", "my", "mya", "bo", "bod", "dz", "dzo", "shn"),
 }
 _TOKENIZERS = {code: name for name, codes in _LANGUAGES.items() for code in codes}
@@ -83,27 +82,27 @@ _PACKAGES = {
 }
 
 
-def tokenizer_of(language: str) -> str:
+def name_tokenizer(language: str) -> str:
     """Return the name of sacreBLEU's tokenizer for a language, such as ``zh`` for zh-Hant."""
-    return _TOKENIZERS.get(language.partition("-")[0], STANDARD)
+    return _TOKENIZERS.get(language.partition("-")[0], STANDARD_TOKENIZER)
 
 
-def check_installed(language: str) -> None:
-    """Check that text of a language can be scored here.
+def check_tokenizer(language: str) -> None:
+    """Check that the packages of a language's word tokenizer are installed.
 
     Raises:
-        ConfigError: naming the package that is missing.
+        ConfigError: naming the missing package.
     """
-    name, modules, package = _PACKAGES.get(tokenizer_of(language), ("", (), ""))
+    name, modules, package = _PACKAGES.get(name_tokenizer(language), ("", (), ""))
     if not all(map(find_spec, modules)):
         raise ConfigError(
-            f"{name} is scored in MeCab's words, which is not installed; run: "
+            f"scores of {name} need the tokenizer MeCab, which is not installed; run: "
             f"{name_program('pip')} install '{package}'"
         )
 
 
 SliceBounds = dict[SliceName, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
-"""Points that each slice may lose, by name."""
+"""Points that each slice may lose, by name of the slice."""
 
 
 class GateConfig(Config):
@@ -115,24 +114,22 @@ class GateConfig(Config):
     """Metrics of the gate: the challenger must be better in the first, no worse in the others."""
 
     significance: float = Field(0.04, gt=0, lt=0.5)
-    """Probability up to which a difference is taken for more than chance; of equal systems, at most
-    about this share is promoted, and as many are rejected. It keeps some distance to the usual
-    0.05, which is the promise."""
+    """Significance level of each test. If systems are equal, at most about this share of
+    challengers is promoted, and the same share rejected. The default leaves a margin below 0.05."""
 
     minimum_effect: float = Field(0.3, ge=0)
-    """Points of the first metric below which a better model is not worth a change, however sure one
-    is."""
+    """Minimum gain in points of the first metric; a smaller gain is held even if significant."""
 
     slices: SliceBounds = Field({})
-    """Points of the first metric that each slice may lose, by name: ``{numbers: 1.0}``. Who is
-    proved to lose more is rejected, who seems to is held. None by default: a slice of few sentences
-    seems to lose by chance, and would hold what is better."""
+    """Points of the first metric that each slice may lose, by name: ``{numbers: 1.0}``. A
+    significantly larger loss rejects the challenger, any other larger loss holds it. A slice of few
+    sentences may lose points by chance."""
 
     resamples: int = Field(1000, ge=100)
-    """Samples of the bootstrap."""
+    """Number of bootstrap samples."""
 
     trials: int = Field(10_000, ge=100)
-    """Samples of the approximate randomization; the smallest p-value is one in so many."""
+    """Number of trials of approximate randomization; the smallest p-value is about 1 / trials."""
 
     seed: int = Field(1, ge=0)
-    """Draws resamples and trials."""
+    """Seed of bootstrap and randomization."""
