@@ -1,1 +1,1 @@
-"""Extensions beyond translation: language models and text classifiers, which nothing else needs."""
+"""Language models and text classifiers; no other room imports this room."""

@@ -1,6 +1,6 @@
 """Commands of ``nmt`` for language models and classifiers.
 
-The entry points of this project name them, so that ``nmt_core.cli`` knows none of them.
+Entry points of this package register them, so that ``nmt_core.cli`` does not depend on this room.
 """
 
 from nmt_core.cli.program import Command
@@ -8,18 +8,18 @@ from nmt_core.cli.program import Command
 LANGUAGE_MODELS = "nmt_core.extensions.language_models.commands"
 CLASSIFIERS = "nmt_core.extensions.classifiers.commands"
 
-LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Learn a language model from text.")
+LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Train a language model on text.")
 SCORE = Command(
     f"{LANGUAGE_MODELS}:score",
     "Score every line of standard input by its log-likelihood.",
 )
 GENERATE = Command(
     f"{LANGUAGE_MODELS}:generate",
-    "Generate text, each token drawn from the model's distribution.",
+    "Generate text by sampling from a language model.",
 )
 LEARN_CLASSIFIER = Command(
     f"{CLASSIFIERS}:learn_classifier",
-    "Learn which of some labels a text has, such as the sentiment of a review.",
+    "Train a text classifier, for example for the sentiment of reviews.",
 )
 CLASSIFY = Command(
     f"{CLASSIFIERS}:classify",
@@ -27,5 +27,5 @@ CLASSIFY = Command(
 )
 NEIGHBOURS = Command(
     f"{CLASSIFIERS}:neighbours",
-    "List the words whose embeddings are nearest to those of some words, or of their sums.",
+    "List the nearest words of words or of sums of words, by their embeddings.",
 )

@@ -1,4 +1,4 @@
-"""The frame of models that a command learns: settings, their help, checkpoints, sealed folders."""
+"""Shared functions of training commands: settings, their help, checkpoints, sealed folders."""
 
 import hashlib
 import inspect
@@ -33,29 +33,29 @@ CommandT = TypeVar("CommandT", bound=Callable[..., None])
 def change_settings(
     default: ConfigT, settings: Sequence[str] | None, *, at: str, threads: int | None = None
 ) -> ConfigT:
-    """Return settings that differ from the default by ``model.order=3``, and by threads.
+    """Return the default settings with changes such as ``model.order=3``, and ``threads``.
 
-    A value that is not JSON is a string. Another ``kind`` resets the settings beside it.
+    A value that is not JSON is a string. A new ``kind`` resets the settings in its section.
 
     Raises:
-        ConfigError: naming what has no value, is unknown or of the wrong type.
+        ConfigError: if a change has no value, or a setting is unknown or of the wrong type.
     """
     values: Any = default.model_dump(mode="json")
-    chosen = [*(settings or ()), *([f"training.compute.threads={threads}"] if threads else [])]
-    # kinds first, the outer before the inner ones
-    chosen.sort(key=lambda s: s.partition("=")[0].count(".") if ".kind=" in s else math.inf)
-    for setting in chosen:
+    changes = [*(settings or ()), *([f"training.compute.threads={threads}"] if threads else [])]
+    # kinds first, outer before inner
+    changes.sort(key=lambda s: s.partition("=")[0].count(".") if ".kind=" in s else math.inf)
+    for setting in changes:
         name, equals, text = setting.partition("=")
         *parents, last = name.split(".")
         node, value = values, text
         with suppress(ValueError):
             value = json.loads(text)
         if not (name and equals) or isinstance(value, dict):
-            raise ConfigError(f"--set {setting} does not name one value; write --set name=value")
+            raise ConfigError(f"--set {setting} must have one value; write --set name=value")
         for parent in parents:
             node = node.setdefault(parent, {})
             if not isinstance(node, dict):
-                raise ConfigError(f"--set {setting}: {parent} is a value, and has no settings")
+                raise ConfigError(f"--set {setting}: {parent} has no settings; set {parent} itself")
         if last == "kind" and node.get(last) != value:
             node.clear()
         node[last] = value
@@ -63,12 +63,12 @@ def change_settings(
 
 
 Out = Annotated[
-    Path, typer.Option(metavar="DIR", help="Folder to write the model to, new or of an older one.")
+    Path, typer.Option(metavar="DIR", help="Output folder; an older model in it is replaced.")
 ]
 
 
 def explain_settings(title: str, default: Config) -> Callable[[CommandT], CommandT]:
-    """Add settings, with their defaults and docstrings, to the help of a command."""
+    """Return a decorator that adds settings with defaults and docstrings to a command's help."""
 
     def explain(command: CommandT) -> CommandT:
         settings = "\n".join(list_settings(default))
@@ -94,8 +94,8 @@ def list_settings(default: Config, *, at: str = "", indent: str = "") -> Iterato
         elif name != "kind" or len(get_args(field.annotation)) > 1:
             text = value if isinstance(value, str) else to_json(value).decode()
             choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-            others = " or ".join(f"`{choice}`" for choice in choices if choice != value)
-            more = f" Or {others}." if others else ""
+            alternatives = " or ".join(f"`{choice}`" for choice in choices if choice != value)
+            more = f" Or {alternatives}." if alternatives else ""
             yield f"{indent}- `{at}{name}={text}`: {_join(docstrings[name])}{more}"
 
 
@@ -104,10 +104,10 @@ def _join(docstring: str | None) -> str:
 
 
 def read_text(*paths: Path) -> str:
-    """Return the text of files, each behind the last line of the one before.
+    """Return the concatenated text of files, each starting on a new line.
 
     Raises:
-        CorpusError: if one cannot be read, or is not UTF-8.
+        CorpusError: if a file cannot be read, or is not UTF-8.
     """
     text = ""
     for path in paths:
@@ -121,10 +121,10 @@ def read_text(*paths: Path) -> str:
 
 @contextmanager
 def keep_checkpoints(out: Path, *inputs: Any) -> Iterator[Path]:
-    """Yield the folder of the checkpoints of a training, beside that of its model.
+    """Yield the folder of a training's checkpoints, next to the folder of its model.
 
-    The end removes it; a training that fails or is stopped leaves it.
-    Other inputs, as JSON or arrays, have another folder.
+    The name depends on the inputs, JSON values or arrays. The folder is removed at the end, but
+    kept if training fails or is stopped.
     """
     digest = hashlib.sha256()
     for value in inputs:
@@ -134,30 +134,30 @@ def keep_checkpoints(out: Path, *inputs: Any) -> Iterator[Path]:
     folder = out.with_name(f"{out.name}.checkpoints") / digest.hexdigest()[:16]
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # others may be there, of other settings
+    with suppress(OSError):  # checkpoints of other settings may exist
         folder.parent.rmdir()
 
 
 def show_training(total_steps: int) -> TrainingDisplay:
-    """Show the progress of a training on standard error."""
+    """Return a progress display on standard error."""
     return TrainingDisplay(lambda *, steps, **_: steps / total_steps)
 
 
 def seal_model(
     folder: Path,
-    known: str,
+    file_format: str,
     weights: nn.Module,
     tokenizer: Tokenizer | None = None,
     **documents: Any,
 ) -> None:
-    """Seal weights, a tokenizer and JSON documents; they replace a folder of that name."""
+    """Write weights, a tokenizer and JSON documents as a sealed folder, replacing an old one."""
     with files.whole_folder(folder) as part:
         save_weights(weights, part / "model.safetensors")
         for name, document in documents.items():
             files.write_json(part / f"{name}.json", document)
         if tokenizer is not None:
             tokenizer.save(part / "tokenizer")
-        files.write_json(part / MANIFEST, {"format": known, "files": list_contents(part)})
+        files.write_json(part / MANIFEST, {"format": file_format, "files": list_contents(part)})
 
 
 def read_sealed(folder: Path, kind: type[ConfigT], *names: str) -> tuple[ConfigT, Vocabulary]:

@@ -131,7 +131,7 @@ def test_scores_do_not_depend_on_chunks(model, monkeypatch):
     rows = [row.tolist()[:length] for row, length in zip(tokens, (5, 2, 4), strict=True)]
     stream = [token for row in rows for token in row]
     whole, each = stream_log_likelihoods(model, stream), line_log_likelihoods(model, rows)
-    for name, value in (("CHUNK", 2), ("BATCH_TOKENS", 1), ("ROWS_PER_SOFTMAX", 3)):
+    for name, value in (("CHUNK_TOKENS", 2), ("BATCH_TOKENS", 1), ("ROWS_PER_SOFTMAX", 3)):
         monkeypatch.setattr(f"nmt_core.extensions.language_models.model.{name}", value)
 
     np.testing.assert_allclose(stream_log_likelihoods(model, stream), whole)
@@ -144,7 +144,7 @@ def test_lines_are_scored_alone_unless_stateful(model):
     together = np.concatenate(line_log_likelihoods(model, rows))
     alone = np.concatenate([stream_log_likelihoods(model, row) for row in rows])
 
-    assert np.allclose(together, alone) == (not model.carries)
+    assert np.allclose(together, alone) == (not model.is_stateful)
 
 
 def learn(folder, lines, model, **training):

@@ -1,1 +1,1 @@
-"""Text classification: which of some labels has a text, as the sentiment of a film review?"""
+"""Text classifiers, for example for the sentiment of reviews."""

@@ -53,17 +53,17 @@ def learn_classifier(
     vectors: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Word vectors to start from, .vec or .vec.gz, as fastText's."
+            metavar="FILE", help="Pretrained word vectors in fastText's format, .vec or .vec.gz."
         ),
     ] = None,
     settings: Changes = None,
     threads: Threads = None,
 ) -> None:
-    """Learn which of some labels a text has, such as the sentiment of a review.
+    """Train a text classifier, for example for the sentiment of reviews.
 
-    A tenth of the texts, drawn at random, is held out; the epoch with the best accuracy on them is
-    kept. A training that is stopped, as by Ctrl-C, saves its state, and continues when the same
-    command is given; one that is killed continues after its last whole epoch.
+    A random tenth of the texts is held out; the epoch with the best accuracy on it is kept. After
+    Ctrl-C, the same command continues where training stopped; after a crash, it continues from the
+    last complete epoch.
 
     **Examples**
 
@@ -79,25 +79,25 @@ def learn_classifier(
     if config.model.frozen and vectors is None:
         raise ConfigError("model.frozen does not train the word vectors; add --vectors FILE")
     training_texts, held_out = hold_out(texts, config.held_out, seed=config.seed)
-    words, given = learn_words(config.text, (text for _, text in training_texts)), None
+    words, pretrained = learn_words(config.text, (text for _, text in training_texts)), None
     if vectors is not None:
-        given = read_embeddings(vectors, words, seed=config.seed)
-        shape = config.model.model_copy(update={"embedding_width": given.size(1)})
+        pretrained = read_embeddings(vectors, words, seed=config.seed)
+        shape = config.model.model_copy(update={"embedding_width": pretrained.size(1)})
         config = config.model_copy(update={"model": shape})
     typer.echo(
-        f"{len(training_texts):,} texts to learn from, {len(held_out):,} held out, labels "
+        f"{len(training_texts):,} training texts, {len(held_out):,} held-out texts, labels "
         f"{', '.join(list_labels(texts))}, {len(words.vocabulary):,} words in the vocabulary",
         err=True,
     )
     settings_used = config.model_dump(mode="json")
-    vectors_read = [] if given is None else [given.numpy()]
+    vectors_read = [] if pretrained is None else [pretrained.numpy()]
     with keep_checkpoints(out, settings_used, texts, *vectors_read) as checkpoints:
         classifier, points = train_classifier(
             config,
             words,
             training=training_texts,
             validation=held_out,
-            vectors=given,
+            vectors=pretrained,
             checkpoints=checkpoints,
             display=show_training,
         )
@@ -112,7 +112,7 @@ def classify(
     model: ClassifierFolder,
     labelled: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Measure accuracy on lines of label, tab, text."),
+        typer.Option(metavar="FILE", help="Measure the accuracy on lines of label, tab, text."),
     ] = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -126,8 +126,8 @@ def classify(
         nmt classify --model models/sentiment --labelled test.tsv
 
     **Output**, a line for each line of input: the label, a tab, its probability. With
-    `--labelled`, instead of that, the accuracy on that file, with Wilson's 95 % interval, and
-    that of every label.
+    `--labelled`, the output is the accuracy on that file, of all texts and of each label, with
+    Wilson's 95 % interval.
     """
     compute.set_threads(threads)
     classifier = load_classifier(model, device=device)
@@ -147,7 +147,7 @@ def neighbours(
     model: ClassifierFolder,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="Neighbours of each word.")] = 8,
 ) -> None:
-    """List the words whose embeddings are nearest to those of some words, or of their sums.
+    """List the nearest words of words or of sums of words, by their embeddings.
 
     **Examples**
 
@@ -166,10 +166,10 @@ def neighbours(
 def find_neighbours(
     classifier: TextClassifier, expression: str, count: int
 ) -> list[tuple[str, float]]:
-    """Return the words nearest to a word or a sum of words of length 1, by cosine (Mikolov 2013).
+    """Return the words nearest to a word or a sum of words, with their cosines (Mikolov 2013).
 
     Raises:
-        ConfigError: if a sum lacks a word or a sign.
+        ConfigError: if a word or a sign is missing in a sum.
         CorpusError: if a word is not in the vocabulary.
     """
     terms, vocabulary = ["+", *expression.split()], classifier.words.vocabulary
@@ -177,7 +177,7 @@ def find_neighbours(
         raise ConfigError(f"{expression!r} is not a sum of words, such as 'king - man + woman'")
     rows = [row for word in terms[1::2] for row in classifier.words.encode(word)]
     if len(rows) != len(terms) // 2 or not all(len(SPECIALS) <= n < len(vocabulary) for n in rows):
-        raise CorpusError(f"{expression!r} has a word without an embedding; name frequent words")
+        raise CorpusError(f"{expression!r} has a word without an embedding; use frequent words")
     weight = classifier.model.embedding.weight.detach()[: len(vocabulary)].double()
     vectors = F.normalize(weight, dim=1)
     signs = torch.tensor([1.0 if sign == "+" else -1.0 for sign in terms[::2]]).double()
@@ -189,30 +189,30 @@ def find_neighbours(
 
 
 def measure_accuracy(classifier: TextClassifier, labelled: Path) -> str:
-    """Return the accuracy on a file, of all texts and of those of every label, as lines.
+    """Return lines with the accuracy on a file, of all texts and of each label.
 
     Raises:
-        CorpusError: if the file does not hold labelled texts, or has an unknown label.
+        CorpusError: if the file has no labelled texts, or an unknown label.
     """
     texts = read_labelled(labelled)
     labels = list_labels(texts)
-    if strange := sorted({*labels} - {*classifier.classes}):
+    if unknown := sorted({*labels} - {*classifier.classes}):
         raise CorpusError(
-            f"{labelled} has the label {strange[0]!r}, which the classifier does not know; "
-            f"it knows {', '.join(classifier.classes)}"
+            f"{labelled} has the label {unknown[0]!r}, which the classifier does not have; "
+            f"its labels are {', '.join(classifier.classes)}"
         )
-    answers = classifier.classify([text for _, text in texts])
-    hits = [label == answer for (label, _), (answer, _) in zip(texts, answers, strict=True)]
+    predictions = classifier.classify([text for _, text in texts])
+    hits = [label == answer for (label, _), (answer, _) in zip(texts, predictions, strict=True)]
     lines = [describe_share("accuracy", hits)]
     for label in labels:
-        own = [hit for hit, (expected, _) in zip(hits, texts, strict=True) if expected == label]
-        lines.append(describe_share(f"of {label}", own))
+        label_hits = [hit for hit, (each, _) in zip(hits, texts, strict=True) if each == label]
+        lines.append(describe_share(f"of {label}", label_hits))
     return "\n".join(lines)
 
 
 def describe_share(name: str, hits: Sequence[bool]) -> str:
-    """Return a line of a share with its interval (Wilson 1927)."""
-    good, total = sum(hits), len(hits)
-    low, high = find_share_interval(good, total)
-    share = f"{100 * good / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"
-    return f"{name}\t{share}\t{good:,} of {total:,}"
+    """Return a line with a share and its 95 % interval (Wilson 1927)."""
+    count, total = sum(hits), len(hits)
+    low, high = find_share_interval(count, total)
+    share = f"{100 * count / total:.2f} %\t{100 * low:.2f} to {100 * high:.2f} %"
+    return f"{name}\t{share}\t{count:,} of {total:,}"

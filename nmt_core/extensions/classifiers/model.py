@@ -1,6 +1,6 @@
-"""Recurrent classifiers of texts: the model, its training and its sealed folder.
+"""Recurrent text classifiers: the model, its training and its sealed folder.
 
-Letters: B or N texts, S tokens, D features, C classes, V numbers of tokens.
+Letters: B or N texts, S tokens, D features, C classes, V token IDs.
 
 ::
 
@@ -54,30 +54,30 @@ Pool = Literal["max", "mean", "last"]
 
 
 class ClassifierConfig(Config):
-    """The shape of a recurrent classifier."""
+    """Settings of a recurrent classifier."""
 
     kind: Literal["recurrent"] = "recurrent"
-    """The tag of this choice."""
+    """Selects these settings."""
     embedding_width: int = Field(128, ge=1, le=65_536)
-    """Features of a word; word vectors bring their own width."""
+    """Features of an embedding; pretrained word vectors replace it by their width."""
     layers: int = Field(2, ge=1, le=1000)
-    """Recurrent layers, of gated units (Cho et al. 2014)."""
+    """Number of GRU layers (Cho et al. 2014)."""
     width: int = Field(128, ge=1, le=65_536)
-    """Features that each layer remembers."""
+    """Features of a layer's state."""
     pool: Pool = "max"
-    """Pooling of each feature over the tokens: the largest value, the mean or the last."""
+    """Pooling of each feature over the tokens: the maximum, the mean or the last value."""
     embedding_dropout: float = Field(0.3, ge=0, le=0.99)
-    """Probability of dropping a feature of a word."""
+    """Dropout probability of embeddings."""
     dropout: float = Field(0.5, ge=0, le=0.99)
-    """Probability of dropping a feature between layers, and a pooled one."""
+    """Dropout probability between layers and after pooling."""
     frozen: bool = False
-    """Do not train the word vectors; requires vectors."""
+    """Do not train the word vectors; requires pretrained vectors."""
 
 
 class Classifier(nn.Module):
-    """Reads the embeddings of words by GRU layers (Géron, chapter 16, Sentiment Analysis).
+    """GRU layers over word embeddings, pooling and an output layer (Géron, chapter 16).
 
-    Layers read from left to right and padding is at the end, so no pooled position depends on it.
+    Layers read from left to right and padding is at the end, so padding has no effect.
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class Classifier(nn.Module):
         """Return the logits of every class, in float32."""
         padding = tokens == PAD
         x = self.drop_words(self.embedding(tokens) * self.scale)
-        nothing = self.output.weight.new_zeros(len(tokens), self.config.width)
+        zeros = self.output.weight.new_zeros(len(tokens), self.config.width)
         for number, layer in enumerate(self.layers):
             if number:
                 x = self.drop(x)
-            x, _ = layer(x, (nothing,))
+            x, _ = layer(x, (zeros,))
         pooled = pool(x, padding, self.config.pool)
         return self.output(self.drop(pooled)).float()
 
@@ -117,7 +117,7 @@ class Classifier(nn.Module):
 def pool(
     x: Float[Tensor, "B S D"], padding: Bool[Tensor, "B S"], kind: Pool
 ) -> Float[Tensor, "B D"]:
-    """Return one value per feature over all positions except padding."""
+    """Return each feature pooled over all positions except padding."""
     lengths = (~padding).sum(dim=1)
     match kind:
         case "max":
@@ -141,7 +141,7 @@ def predict_logits(model: Classifier, texts: Sequence[Sequence[int]]) -> Float[T
 
 @dataclass(frozen=True)
 class TextClassifier:
-    """A classifier, its words and its labels; puts the model in evaluation mode."""
+    """A classifier with its words and labels; puts the model in evaluation mode."""
 
     model: Classifier
     words: HashedWords
@@ -153,7 +153,7 @@ class TextClassifier:
     def classify(self, texts: Sequence[str]) -> list[tuple[str, float]]:
         """Return the label of every text with its probability.
 
-        The batch changes no more than the last bits.
+        Other texts in the batch change only the last bits.
         """
         logits = predict_logits(self.model, [self.words.encode(text) for text in texts])
         best = logits.double().softmax(dim=1).max(dim=1)
@@ -174,7 +174,7 @@ class _Sealed(Config):
 def write_classifier(
     folder: Path, classifier: TextClassifier, *, learning: Mapping[str, Any]
 ) -> None:
-    """Seal a classifier and, as JSON, how it was learnt; it replaces a folder of that name."""
+    """Write a sealed classifier with ``learning`` as JSON; replaces an existing folder."""
     words, classes = classifier.words, list(classifier.classes)
     shape = _Shape(model=classifier.model.config, text=words.config, classes=classes)
     seal_model(
@@ -191,8 +191,8 @@ def load_classifier(folder: Path, *, device: str = "auto") -> TextClassifier:
     """Verify a classifier and load it.
 
     Raises:
-        BundleError: if it is incomplete, altered, of another format, or no classifier.
-        ConfigError: if it asks for what this program does not know, or the device is not there.
+        BundleError: if the folder is incomplete, altered, of another format, or not a classifier.
+        ConfigError: if a setting is unknown, or the device does not exist.
     """
     verify_bundle(folder, expected=FORMAT)
     sealed, vocabulary = read_sealed(folder, _Sealed, "model")
@@ -209,7 +209,7 @@ class LearnClassifierConfig(Config):
     text: TextConfig = TextConfig()
     """Settings of the tokens of a text."""
     model: ClassifierConfig = ClassifierConfig()
-    """Shape of the model."""
+    """Settings of the model."""
     training: EpochTrainingConfig = EpochTrainingConfig(
         epochs=3,
         rows=64,
@@ -218,27 +218,27 @@ class LearnClassifierConfig(Config):
     )
     """Settings of training."""
     held_out: float = Field(0.1, gt=0, lt=1)
-    """Share of the texts, drawn at random, that select the best epoch."""
+    """Share of the texts, drawn at random, on which the best epoch is selected."""
     seed: int = Field(1, ge=0)
     """Random seed of held-out texts, weights, dropout and the order of texts."""
 
 
 @dataclass(frozen=True)
 class ShuffledTexts:
-    """Numbers of texts and their labels, in batches of similar length, shuffled each epoch."""
+    """Token IDs of texts with labels, in batches of similar length, shuffled in each epoch."""
 
     texts: Sequence[Sequence[int]]
     labels: Sequence[int]
     rows: int
     seed: int
 
-    def steps(self, epoch: int) -> int:
-        """See the contract."""
+    def count_steps(self, epoch: int) -> int:
+        """Return the number of batches of an epoch."""
         del epoch
         return -(-len(self.texts) // self.rows)
 
-    def epoch(self, epoch: int) -> Iterator[TextBatch]:
-        """See the contract."""
+    def read_epoch(self, epoch: int) -> Iterator[TextBatch]:
+        """Yield the batches of an epoch."""
         lengths = [len(text) for text in self.texts]
         draw = make_generator(self.seed, "texts", epoch)
         for batch in shuffle_by_length(lengths, rows=self.rows, draw=draw):
@@ -248,7 +248,7 @@ class ShuffledTexts:
 
 @dataclass
 class ClassifierObjective(EpochObjective[TextBatch]):
-    """The data and the loss of a classifier, selected by its accuracy on held-out texts."""
+    """The data and the loss of a classifier; held-out accuracy selects the best epoch."""
 
     model: Classifier
     held_out: ShuffledTexts
@@ -271,8 +271,8 @@ class ClassifierObjective(EpochObjective[TextBatch]):
         with self.compute.autocast():
             logits, labels = predict_logits(self.model, self.held_out.texts), self.held_out.labels
             loss = F.cross_entropy(logits, torch.tensor(labels)).item()
-        right = logits.argmax(dim=1) == torch.tensor(labels)
-        return loss, {"accuracy": 100 * right.sum().item() / len(right)}
+        hits = logits.argmax(dim=1) == torch.tensor(labels)
+        return loss, {"accuracy": 100 * hits.sum().item() / len(hits)}
 
     @override
     def judge(self, point: Point) -> Merit:
@@ -289,32 +289,33 @@ def train_classifier(
     checkpoints: Path,
     display: Callable[[int], TrainingDisplay],
 ) -> tuple[TextClassifier, list[Point]]:
-    """Return a classifier of texts, and the points of its validations.
+    """Return a trained classifier and the results of its validations.
 
     The best epoch is selected by the accuracy on ``validation``. Without ``vectors``, embeddings
-    start from random ones. Checkpoints in the folder of this training alone are continued.
+    are random at first. ``checkpoints`` is a folder for this training only; training continues
+    from its checkpoints.
     """
     compute = prepare_compute(**config.training.compute.model_dump())
     classes = list_labels(training)
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = Classifier(config.model, words.size, len(classes), vectors).to(compute.device)
-    reading, held = (
+    reading, held_out = (
         ShuffledTexts(
-            [words.encode(text) for _, text in part],
-            [classes.index(label) for label, _ in part],
+            [words.encode(text) for _, text in labelled],
+            [classes.index(label) for label, _ in labelled],
             config.training.rows,
             config.seed,
         )
-        for part in (training, validation)
+        for labelled in (training, validation)
     )
     objective = ClassifierObjective(
         model=model,
         compute=compute,
         config=config.training,
         seed=config.seed,
-        count_steps=reading.steps,
-        read_epoch=reading.epoch,
-        held_out=held,
+        count_steps=reading.count_steps,
+        read_epoch=reading.read_epoch,
+        held_out=held_out,
     )
     points = train_epochs(objective, checkpoints=checkpoints, display=display)
     return TextClassifier(model, words, tuple(classes)), points

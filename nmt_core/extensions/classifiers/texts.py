@@ -1,4 +1,4 @@
-"""Labelled texts, and texts as numbers of their words."""
+"""Labelled texts, and the token IDs of texts."""
 
 import re
 import zlib
@@ -25,15 +25,15 @@ from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import UNK, Vocabulary
 
 LINE_BREAK = re.compile(r"<br\s*/?>")
-"""Line break of HTML, which is frequent in reviews."""
+"""An HTML line break, which is frequent in reviews."""
 
 
 Labelled = list[tuple[str, str]]
-"""Texts with their labels: label, text."""
+"""Pairs of label and text."""
 
 
 def list_labels(labelled: Labelled) -> list[str]:
-    """Return every label once, by the alphabet."""
+    """Return the distinct labels in alphabetical order."""
     return sorted({label for label, _ in labelled})
 
 
@@ -41,8 +41,8 @@ def read_labelled(path: Path) -> Labelled:
     """Read lines of label, tab and text.
 
     Raises:
-        CorpusError: if the file cannot be read, is not UTF-8, holds no text, or a line has another
-            number of fields or no label.
+        CorpusError: if the file cannot be read, is not UTF-8, is empty, or has a line without a
+            label or with another number of fields.
     """
     content = read_text(path).removeprefix(BYTE_ORDER_MARK)
     labelled = []
@@ -53,62 +53,61 @@ def read_labelled(path: Path) -> Labelled:
             raise CorpusError(f"line {number} of {path} has {problem}; write label, tab, text")
         labelled.append((label.strip(), texts[0]))
     if not labelled:
-        raise CorpusError(f"{path} holds no text; write lines of label, tab, text")
+        raise CorpusError(f"{path} is empty; write lines of label, tab, text")
     return labelled
 
 
 def hold_out(labelled: Labelled, share: float, *, seed: int) -> tuple[Labelled, Labelled]:
-    """Return texts to learn from, and a random share of distinct texts to validate on.
+    """Return training texts, and a random share of the texts for validation.
 
-    Texts that differ only in capitals and spaces stay together.
+    Texts that differ only in letter case and spaces are not separated.
 
     Raises:
-        CorpusError: if a label, or any second label, is missing from the texts to learn from.
+        CorpusError: if there is only one label, or the training texts do not have every label.
     """
     labels = list_labels(labelled)
     if len(labels) == 1:
         raise CorpusError(
-            f"all {len(labelled):,} texts are labelled {labels[0]!r}; give texts of two labels or "
-            f"more"
+            f"all {len(labelled):,} texts have the label {labels[0]!r}; add texts of other labels"
         )
-    alike: dict[str, list[int]] = {}
+    rows_by_text: dict[str, list[int]] = {}
     for row, (_, text) in enumerate(labelled):
-        alike.setdefault(" ".join(text.lower().split()), []).append(row)
-    groups = list(alike.values())
+        rows_by_text.setdefault(" ".join(text.lower().split()), []).append(row)
+    groups = list(rows_by_text.values())
     order = make_generator(seed, "held out").permutation(len(groups)).tolist()
     count = max(1, round(len(groups) * share))
-    held, rest = (
-        [labelled[row] for row in sorted(row for group in part for row in groups[group])]
-        for part in (order[:count], order[count:])
+    held_out, training = (
+        [labelled[row] for row in sorted(row for group in numbers for row in groups[group])]
+        for numbers in (order[:count], order[count:])
     )
-    if lost := [label for label in labels if label not in list_labels(rest)]:
+    if missing := [label for label in labels if label not in list_labels(training)]:
         raise CorpusError(
-            f"once {len(held):,} of {len(labelled):,} texts are held out, none is left labelled "
-            f"{', '.join(lost)}; give more of them, or set held_out lower"
+            f"all texts of the labels {', '.join(missing)} are held out ({len(held_out):,} of "
+            f"{len(labelled):,} texts); add texts of these labels, or lower held_out"
         )
-    return rest, held
+    return training, held_out
 
 
 class TextConfig(Config):
     """Settings of the tokens of a text."""
 
     words: int = Field(10_000, ge=1, le=10_000_000)
-    """Most frequent words, each with its own embedding."""
+    """Number of frequent words with their own embedding."""
     buckets: int = Field(1_000, ge=1, le=10_000_000)
-    """Embeddings of all other words, by a hash of their letters."""
+    """Number of embeddings that all other words share, selected by a hash."""
     lower_case: bool = True
-    """Read capital letters as small ones."""
+    """Convert texts to lower case."""
     longest: int = Field(250, ge=1)
-    """Tokens of a text that are read."""
+    """Maximum tokens of a text."""
     keep: Literal["first", "last"] = "last"
     """Part of a longer text to read: its beginning or its end."""
 
 
 @dataclass(frozen=True)
 class HashedWords:
-    """Numbers of words: those of the vocabulary first, then buckets.
+    """IDs of words: the vocabulary, then buckets.
 
-    A word outside the vocabulary falls into a bucket by its CRC-32, the same on every machine.
+    The CRC-32 of a word selects its bucket if it is not in the vocabulary.
     """
 
     config: TextConfig
@@ -116,14 +115,14 @@ class HashedWords:
 
     @property
     def size(self) -> int:
-        """Count of numbers."""
+        """Number of IDs."""
         return len(self.vocabulary) + self.config.buckets
 
     def encode(self, text: str) -> list[int]:
-        """Return the numbers of a text's first or last words; UNK for a text without any."""
-        words, longest = split(text, lower_case=self.config.lower_case), self.config.longest
-        read = words[:longest] if self.config.keep == "first" else words[-longest:]
-        return [*map(self._number, read)] or [UNK]
+        """Return the IDs of a text's first or last words, or UNK for a text without words."""
+        words, limit = split_words(text, lower_case=self.config.lower_case), self.config.longest
+        kept = words[:limit] if self.config.keep == "first" else words[-limit:]
+        return [*map(self._number, kept)] or [UNK]
 
     def _number(self, word: str) -> int:
         if word in self.vocabulary:
@@ -132,28 +131,30 @@ class HashedWords:
 
 
 def learn_words(config: TextConfig, texts: Iterable[str]) -> HashedWords:
-    """Return the most frequent words of texts."""
-    counts = Counter(word for text in texts for word in split(text, lower_case=config.lower_case))
+    """Return the vocabulary of the most frequent words of texts."""
+    counts = Counter(
+        word for text in texts for word in split_words(text, lower_case=config.lower_case)
+    )
     return HashedWords(config, Vocabulary.most_frequent(counts, max_size=config.words))
 
 
-def split(text: str, *, lower_case: bool) -> list[str]:
-    """Return the words and marks of a text, without line breaks of HTML."""
+def split_words(text: str, *, lower_case: bool) -> list[str]:
+    """Return the words and punctuation marks of a text, without HTML line breaks."""
     plain = LINE_BREAK.sub(" ", text)
     return Words("punctuation", lower_case=lower_case).encode(plain)
 
 
 def read_embeddings(path: Path, words: HashedWords, *, seed: int) -> Float[Tensor, "V D"]:
-    """Return the vector of every number; those of buckets are random, as long as those of words.
+    """Return the initial embedding of every ID, random for buckets with the words' variance.
 
     Raises:
         CorpusError: if the file is missing or damaged, or has none of the words.
     """
     if not path.is_file():
-        raise CorpusError(f"{path} is not a file; name word vectors, .vec or .vec.gz")
+        raise CorpusError(f"{path} is not a file; give word vectors, .vec or .vec.gz")
     vectors = read_vectors(path, words.vocabulary)
     if not np.isfinite(vectors.weight).all():
-        raise CorpusError(f"{path} holds numbers that are not finite; download it again")
+        raise CorpusError(f"{path} has values that are not finite; download it again")
     draw = make_generator(seed, "embeddings")
     matrix = build_embedding_matrix(vectors, draw, name="classifier's")
     size = float(np.sqrt(np.mean(vectors.weight[vectors.origin > 0] ** 2)))

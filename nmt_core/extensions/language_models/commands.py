@@ -22,6 +22,7 @@ from nmt_core.cli.options import (
     open_translator,
 )
 from nmt_core.extensions.language_models.reading import (
+    UnitConfig,
     Units,
     hold_out_end,
     learn_units,
@@ -46,7 +47,7 @@ from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 
 
-@explain_settings("**Settings** and their defaults, first that of several kinds:", LearningConfig())
+@explain_settings("**Settings** with defaults; the first kind is the default:", LearningConfig())
 def learn(
     *,
     text: Annotated[list[Path], typer.Option(metavar="FILE", help="Text, UTF-8; repeatable.")],
@@ -63,15 +64,15 @@ def learn(
     ] = "character",
     tokens_of: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Exported translator whose target tokens it uses."),
+        typer.Option(metavar="DIR", help="Exported translator whose target subwords to use."),
     ] = None,
     settings: Changes = None,
     threads: Threads = None,
 ) -> None:
-    """Learn a language model from text.
+    """Train a language model on text.
 
-    A training that is stopped, as by Ctrl-C, saves where it is, and goes on there when the same
-    command is given; one that is killed goes on after its last whole epoch.
+    After Ctrl-C, the same command continues where training stopped; after a crash, it continues
+    from the last complete epoch.
 
     **Examples**
 
@@ -81,49 +82,48 @@ def learn(
 
         nmt learn --text train.en --unit subword --tokens-of models/export --out models/english
 
-    **Kinds**: `ngram` counts (Kneser-Ney smoothing), `feed_forward` looks at the last few tokens,
-    `rnn` reads all tokens, `transformer` looks at the last `model.context` tokens, or half
-    as many.
+    **Kinds**: `ngram` counts n-grams (Kneser-Ney smoothing), `feed_forward` reads the last few
+    tokens, `rnn` all tokens, `transformer` half to all of the last `model.context` tokens.
 
-    **Units**: characters make one stream, line ends included; words and subwords make lines.
+    **Units**: a text of characters is one stream, with line ends; words and subwords form lines.
     """
-    chosen = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
-    built = change_settings(LearningConfig(), chosen, at="learn", threads=threads)
+    changes = [f'model.kind="{kind}"', f'unit.kind="{unit}"', *(settings or [])]
+    chosen = change_settings(LearningConfig(), changes, at="learn", threads=threads)
     require_replaceable(out, by=LANGUAGE_MODEL)
     if validation:
-        learnt, held_out = read_text(*text), read_text(*validation)
+        training, held_out = read_text(*text), read_text(*validation)
     else:
-        document, share = built.unit.kind == "character", built.held_out
-        learnt, held_out = hold_out_end(read_text(*text), share, document=document)
-    units = find_units(built, learnt, tokens_of)
-    parts = {"training": learnt, "validation": held_out}
-    texts = {name: units.encode(part, name=f"{name} text") for name, part in parts.items()}
+        document, share = chosen.unit.kind == "character", chosen.held_out
+        training, held_out = hold_out_end(read_text(*text), share, document=document)
+    units = choose_units(chosen.unit, training, tokens_of)
+    raw_texts = {"training": training, "validation": held_out}
+    texts = {name: units.encode(raw, name=f"{name} text") for name, raw in raw_texts.items()}
     typer.echo(
-        f"{len(texts['training']):,} tokens to learn from, {len(texts['validation']):,} to "
-        f"validate on, {len(units.vocabulary):,} in the vocabulary",
+        f"{len(texts['training']):,} training tokens, {len(texts['validation']):,} validation "
+        f"tokens, {len(units.vocabulary):,} tokens in the vocabulary",
         err=True,
     )
-    given = built.model_dump(mode="json")
-    with keep_checkpoints(out, given, units.vocabulary.tokens, *texts.values()) as checkpoints:
+    values = chosen.model_dump(mode="json")
+    with keep_checkpoints(out, values, units.vocabulary.tokens, *texts.values()) as checkpoints:
         model, points = train_language_model(
-            built, units, **texts, checkpoints=checkpoints, display=show_training
+            chosen, units, **texts, checkpoints=checkpoints, display=show_training
         )
-        learning = given | {"points": [point.row() for point in points]}
+        learning = values | {"points": [point.row() for point in points]}
         write_language_model(out, model, units, learning=learning)
     best = min(point.validation_loss for point in points)
     typer.echo(f"validation loss {best:.4f} nats per token; the model is in {out}", err=True)
 
 
-def find_units(built: LearningConfig, text: str, tokens_of: Path | None) -> Units:
-    """Return the units that are asked for."""
-    if built.unit.kind != "subword":
+def choose_units(unit: UnitConfig, text: str, tokens_of: Path | None) -> Units:
+    """Return the units of a text: learnt from it, or the target subwords of a translator."""
+    if unit.kind != "subword":
         if tokens_of:
-            raise ConfigError(f"--tokens-of goes with --unit subword, not {built.unit.kind}")
-        return learn_units(built.unit, text)
+            raise ConfigError(f"--tokens-of requires --unit subword, got {unit.kind}")
+        return learn_units(unit, text)
     if tokens_of is None:
         raise ConfigError("--unit subword requires a translator; add --tokens-of models/export")
     target = Translator.load(tokens_of).target
-    return Units(built.unit, target.tokenizer, target.vocabulary)
+    return Units(unit, target.tokenizer, target.vocabulary)
 
 
 def generate(
@@ -133,9 +133,7 @@ def generate(
     ],
     length: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=1, max=10**9, help="Tokens to write, ends of lines included."
-        ),
+        typer.Option(metavar="N", min=1, max=10**9, help="Number of tokens, line ends included."),
     ] = 500,
     temperature: Temperature = 1.0,
     top_k: TopK = None,
@@ -145,7 +143,7 @@ def generate(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Generate text, each token drawn from the model's distribution.
+    """Generate text by sampling from a language model.
 
     **Examples**
 
@@ -153,15 +151,15 @@ def generate(
 
         nmt generate --language-model models/plays --prefix 'My lord,' --seed 7
 
-    The same seed writes the same text. A temperature near 0 repeats what is most common; at 1 the
-    text is as varied as the one learnt from; above, it dissolves.
+    The same seed gives the same text. A temperature near 0 repeats the most common phrases, 1 is
+    as varied as the training text, and higher temperatures give incoherent text.
     """
-    begin = decode_argument(prefix, name="--prefix")
+    beginning = decode_argument(prefix, name="--prefix")
     compute.set_threads(threads)
     text_model = load_language_model(language_model, device=device)
     values = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     sampling = config.build(TokenSampling, values, at="generate")
-    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=begin))
+    typer.echo(text_model.generate(length, sampling, seed=seed, prefix=beginning))
 
 
 def score(
@@ -187,15 +185,14 @@ def score(
 
         paste test.de test.en | nmt score --model models/export
 
-    **What is written**, a line for each line of input, with tabs between fields: log-likelihood in
-    nats, perplexity per token, tokens. The end of the line counts as a token; by a model of
-    characters and by a stateful one, each line is read after those before it. Their heading and the
-    total are written to standard error, per token and per character, which models of different
-    units can be compared by. A translator reads of a line what it translates, 512 tokens if nothing
-    else was set, and warns where that is not all.
+    **Output**, a line for each line of input, with tabs between fields: log-likelihood in nats,
+    perplexity per token, number of tokens. The line end counts as a token. Models of characters and
+    stateful models score each line after the previous lines. The heading and the total are written
+    to standard error. Use the nats per character to compare models of different units. A
+    translator truncates lines at its maximum length, 512 tokens by default, with a warning.
     """
     if (language_model is None) == (model is None):
-        raise ConfigError("say what to score with: either --language-model DIR or --model DIR")
+        raise ConfigError("score requires either --language-model DIR or --model DIR")
     lines = list(decode_lines(open_standard_input()))
     if model:
         scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
@@ -210,23 +207,23 @@ def score(
 
 
 def split_pairs(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield source and target.
+    """Yield source and target of each line.
 
     Raises:
-        CorpusError: naming the first line that is not a pair.
+        CorpusError: naming the first line that does not have two fields.
     """
     for number, line in enumerate(lines, start=1):
         source, *targets = line.split("\t")
         if len(targets) != 1:
             raise CorpusError(
-                f"line {number} of the input has {len(targets) + 1} fields, and needs 2: source, "
-                f"tab, target; make such lines with paste"
+                f"line {number} of the input has {len(targets) + 1} fields instead of 2; write "
+                f"source, tab, target, for example with paste"
             )
         yield source, targets[0]
 
 
 def summarize(scores: Sequence[LogLikelihood]) -> str:
-    """Return the score of all lines together."""
+    """Return a line with the total of all scores."""
     total = reduce(LogLikelihood.plus, scores, LogLikelihood())
     return (
         f"{len(scores):,} lines, {total.tokens:,} tokens, {total.unknown:,} of them unknown, "

@@ -16,7 +16,7 @@ from nmt_core.base.config import Config
 from nmt_core.extensions.language_models.model import (
     LanguageModel,
     LanguageState,
-    slide,
+    build_windows,
     start_window,
 )
 from nmt_core.models.attention import KeyValue, compute_rotation, make_causal_mask
@@ -39,19 +39,19 @@ class FeedForwardConfig(Config):
     """A feed-forward language model (Bengio et al. 2003)."""
 
     kind: Literal["feed_forward"] = "feed_forward"
-    """The tag of this choice."""
+    """Selects these settings."""
     order: int = Field(5, ge=2, le=1000)
-    """Tokens of an n-gram, N: the context and the token after it."""
+    """Tokens of an n-gram, N: the context and the next token."""
     embedding_width: int = Field(128, ge=1, le=65_536)
-    """Features of a token."""
+    """Features of an embedding."""
     width: int = Field(512, ge=1, le=65_536)
     """Features of the hidden layer."""
     dropout: float = Field(0.2, ge=0, le=0.99)
-    """Probability of dropping a feature before and after the hidden layer."""
+    """Dropout probability before and after the hidden layer."""
 
 
 class FeedForwardLanguageModel(LanguageModel):
-    """Combines the vectors of the last N - 1 tokens, side by side, in a hidden layer."""
+    """A hidden layer over the concatenated embeddings of the last N - 1 tokens."""
 
     def __init__(self, config: FeedForwardConfig, words: int) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class FeedForwardLanguageModel(LanguageModel):
     def decode(
         self, tokens: Int[Tensor, "R T"], state: LanguageState
     ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
-        windows, state = slide(tokens, state)
+        windows, state = build_windows(tokens, state)
         context = self.drop(self.embedding(windows).flatten(2) * self.scale)
         return self.drop(torch.tanh(self.combine(context))), state
 
@@ -79,28 +79,27 @@ class RecurrentConfig(Config):
     """A recurrent language model (Mikolov et al. 2010)."""
 
     kind: Literal["rnn"] = "rnn"
-    """The tag of this choice."""
+    """Selects these settings."""
     cell: CellKind = "lstm"
-    """LSTM, GRU, or no gates (``tanh``)."""
+    """Kind of cell; ``tanh`` has no gates."""
     layers: int = Field(2, ge=1, le=1000)
-    """Recurrent layers."""
+    """Number of recurrent layers."""
     embedding_width: int = Field(64, ge=1, le=65_536)
-    """Features of a token; a few dozen for characters, hundreds for words."""
+    """Features of an embedding; a few dozen for characters, hundreds for words."""
     width: int = Field(512, ge=1, le=65_536)
-    """Features that each layer remembers."""
+    """Features of a layer's state."""
     dropout: float = Field(0.2, ge=0, le=0.99)
-    """Probability of dropping a feature before, between and after layers."""
+    """Dropout probability before, between and after layers."""
     state_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Probability of dropping a feature of a layer's state, the same in all of a window (Gal and
-    Ghahramani 2016); above 0, training goes token by token, which is slower."""
+    """Dropout probability of a layer's state, with one mask per window (Gal and Ghahramani 2016).
+    Values above 0 are slower, because training then reads one token at a time."""
     input: Literal["embedding", "one_hot"] = "embedding"
-    """Input of the first layer: a trained vector of ``embedding_width``, or the token as a 1 among
-    zeros."""
+    """Input of the first layer: an embedding, or a one-hot vector."""
     tie: bool = False
-    """Share the embedding with the output; both widths must be the same."""
+    """Tie the embedding to the output layer; requires equal ``embedding_width`` and ``width``."""
     stateful: bool = True
-    """Train on consecutive windows, each from the state where the one before it ended; false trains
-    on shuffled windows or lines."""
+    """Train on consecutive windows and keep the state between them; false trains on shuffled
+    windows or lines."""
 
     @model_validator(mode="after")
     def _check(self) -> "RecurrentConfig":
@@ -110,12 +109,12 @@ class RecurrentConfig(Config):
 
 
 class Recurrent(LanguageModel):
-    """Reads all tokens by recurrent layers, with dropout between them (Zaremba et al. 2014)."""
+    """Recurrent layers with dropout between them (Zaremba et al. 2014)."""
 
     def __init__(self, config: RecurrentConfig, words: int) -> None:
         super().__init__()
         self.config = config
-        self.carries = config.stateful
+        self.is_stateful = config.stateful
         if config.input == "embedding":
             self.embedding = build_embedding(words, config.embedding_width)
         self.words = words
@@ -136,9 +135,9 @@ class Recurrent(LanguageModel):
 
     @override
     def start(self, rows: int) -> LanguageState:
-        memories = STATE_TENSORS[self.config.cell]
-        nothing = self.output.bias.new_zeros(rows, self.config.width)
-        return LanguageState(((nothing,) * memories,) * self.config.layers)
+        zeros = self.output.bias.new_zeros(rows, self.config.width)
+        tensors = (zeros,) * STATE_TENSORS[self.config.cell]
+        return LanguageState((tensors,) * self.config.layers)
 
     @override
     def decode(
@@ -160,7 +159,7 @@ class Recurrent(LanguageModel):
     def _advance(
         self, layer: nn.Module, x: Float[Tensor, "R T I"], before: CellState
     ) -> tuple[Float[Tensor, "R T D"], CellState]:
-        """Return the outputs of a layer for the next tokens, and its state after them."""
+        """Return the outputs of a layer for the next tokens, and its new state."""
         cells = cast("nn.RNNBase", layer)
         if not (self.training and self.config.state_dropout):
             return read_cells(cells, x, before)
@@ -177,7 +176,7 @@ class Recurrent(LanguageModel):
 
 
 class TransformerEncoder(nn.Module):
-    """Embeds tokens at their positions and reads them by pre-norm layers (Vaswani et al. 2017)."""
+    """Embeddings with positions, and pre-norm Transformer layers (Vaswani et al. 2017)."""
 
     def __init__(self, config: EncoderConfig, words: int) -> None:
         super().__init__()
@@ -196,10 +195,10 @@ class TransformerEncoder(nn.Module):
                     nn.init.zeros_(module.bias)
 
     def start(self, rows: int) -> tuple[KeyValue, ...]:
-        """Return the past of rows of which nothing was read."""
+        """Return the empty past of some rows, for ``forward``."""
         shape = rows, self.config.heads, 0, self.config.width // self.config.heads
-        nothing = self.norm.bias.new_zeros(shape)
-        return ((nothing, nothing),) * self.config.layers
+        empty = self.norm.bias.new_zeros(shape)
+        return ((empty, empty),) * self.config.layers
 
     @override
     def forward(
@@ -207,7 +206,10 @@ class TransformerEncoder(nn.Module):
         tokens: Int[Tensor, "R T"],
         past: tuple[tuple[Tensor, ...], ...],
     ) -> tuple[Float[Tensor, "R T D"], tuple[tuple[Tensor, ...], ...]]:
-        """Read the next tokens of every row, which see those before them, and nothing after."""
+        """Read the next tokens of every row with a causal mask; return features and the new past.
+
+        ``past`` has keys and values of each layer.
+        """
         first = past[0][0].size(2)
         mask = make_causal_mask(first + tokens.size(1), tokens.device)
         blocked = None if mask is None else mask[:, :, first:]
@@ -224,15 +226,15 @@ class TransformerLanguageConfig(EncoderConfig):
     """A Transformer language model (Radford et al. 2018)."""
 
     kind: Literal["transformer"] = "transformer"
-    """The tag of this choice."""
+    """Selects these settings."""
 
 
 class TransformerLanguageModel(LanguageModel):
-    """Predicts the next token; the output shares the embedding (Press and Wolf 2017).
+    """A causal Transformer; the output layer is tied to the embedding (Press and Wolf 2017).
 
-    Of a longer text it attends to at least the last half context. When a context is full, its newer
-    half begins the next one, after BOS, as training windows begin. So a prediction depends on a
-    token's place in the text, and never on the portions that the text is read in.
+    When a context is full, its second half starts the next context, after BOS, like a window in
+    training. So each prediction attends to at least half a context, and does not depend on how the
+    text is divided into calls.
     """
 
     def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
@@ -245,22 +247,22 @@ class TransformerLanguageModel(LanguageModel):
 
     @override
     def start(self, rows: int) -> LanguageState:
-        nothing = torch.zeros(rows, 0, dtype=torch.long, device=self.device)
-        return LanguageState(self.encoder.start(rows), nothing)
+        no_tokens = torch.zeros(rows, 0, dtype=torch.long, device=self.device)
+        return LanguageState(self.encoder.start(rows), no_tokens)
 
     @override
     def decode(
         self, tokens: Int[Tensor, "R T"], state: LanguageState
     ) -> tuple[Float[Tensor, "R T D"], LanguageState]:
         assert state.tokens is not None
-        seen, layers, parts = state.tokens, state.layers, []
+        context, layers, hidden = state.tokens, state.layers, []
         while tokens.size(1):
-            if seen.size(1) == self.config.context:
-                newer = seen[:, -(self.config.context // 2) :]
-                seen = torch.cat([torch.full_like(seen[:, :1], BOS), newer], dim=1)
-                _, layers = self.encoder(seen, self.encoder.start(len(seen)))
-            room = self.config.context - seen.size(1)
-            part, layers = self.encoder(tokens[:, :room], layers)
-            parts.append(part)
-            seen, tokens = torch.cat([seen, tokens[:, :room]], dim=1), tokens[:, room:]
-        return torch.cat(parts, dim=1), LanguageState(layers, seen)
+            if context.size(1) == self.config.context:
+                second_half = context[:, -(self.config.context // 2) :]
+                context = torch.cat([torch.full_like(context[:, :1], BOS), second_half], dim=1)
+                _, layers = self.encoder(context, self.encoder.start(len(context)))
+            free = self.config.context - context.size(1)
+            vectors, layers = self.encoder(tokens[:, :free], layers)
+            hidden.append(vectors)
+            context, tokens = torch.cat([context, tokens[:, :free]], dim=1), tokens[:, free:]
+        return torch.cat(hidden, dim=1), LanguageState(layers, context)

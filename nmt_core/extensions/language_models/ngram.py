@@ -1,12 +1,12 @@
 """Language models of n-gram counts.
 
 Maximum likelihood gives unseen k-grams probability 0. Interpolated Kneser-Ney (Kneser and Ney 1995;
-Chen and Goodman 1999) takes a discount off every count, spends it on the shorter context, and there
-counts the contexts of a token instead of its occurrences. At the bottom all tokens are equally
-likely.
+Chen and Goodman 1999) subtracts a discount from every count and gives it to the shorter context,
+which counts the different contexts of a token instead of its occurrences. Below the shortest
+context, all tokens are equally likely.
 
-The k-grams of a level are a sorted array of integers ``context * V + token``: the number of the
-first k - 1 tokens among the (k - 1)-grams, and the last token. No context crosses BOS.
+The k-grams of a level are a sorted array of integers ``context * V + token``, where ``context`` is
+the index of the first k - 1 tokens among the (k - 1)-grams. Contexts end at BOS.
 """
 
 from collections.abc import Sequence
@@ -25,45 +25,45 @@ from nmt_core.base.config import Config
 from nmt_core.extensions.language_models.model import (
     LanguageModel,
     LanguageState,
-    slide,
+    build_windows,
     start_window,
 )
 from nmt_core.text.vocabulary import BOS, PAD
 
 UNSEEN = -1
-"""The number of a k-gram that was never seen."""
+"""The index of a k-gram that does not occur in the training text."""
 
-NO_SINGLETONS = 0.5
-"""The discount where no k-gram stands once, so that none can be estimated."""
+DEFAULT_DISCOUNT = 0.5
+"""Discount if no k-gram occurs exactly once, so that the discount cannot be estimated."""
 
 
 class Smoothing(Config):
     """Probabilities of unseen n-grams."""
 
     kind: Literal["kneser_ney", "maximum_likelihood"] = "kneser_ney"
-    """Interpolated Kneser-Ney, or relative frequencies after the longest context that was seen."""
+    """Interpolated Kneser-Ney, or relative frequencies after the longest known context."""
     discount: float | None = Field(None, gt=0, lt=1)
-    """Kneser-Ney only: discount of every count; null estimates one per level as n1 / (n1 + 2 n2),
-    from how many k-grams occur once and twice."""
+    """Kneser-Ney only: discount of every count; null estimates it for each level as
+    n1 / (n1 + 2 n2), where n1 and n2 k-grams occur once and twice."""
 
 
 class NGramConfig(Config):
     """A language model of n-gram counts."""
 
     kind: Literal["ngram"] = "ngram"
-    """The tag of this choice."""
+    """Selects these settings."""
     order: int = Field(5, ge=1, le=1000)
-    """Tokens of an n-gram, N: the context and the token after it."""
+    """Tokens of an n-gram, N: the context and the next token."""
     smoothing: Smoothing = Smoothing()
     """Smoothing of unseen n-grams."""
 
 
 Level = tuple[Tensor, Tensor]
-"""The k-grams of a length: ``context * V + token`` (G), ascending; counts (G), 0 for BOS alone."""
+"""The G k-grams of one length: sorted keys ``context * V + token`` (G), and counts (G)."""
 
 
 class NGram(LanguageModel):
-    """An n-gram model over V tokens, of the k-grams for k = 1 to N."""
+    """An n-gram model over V tokens, with the k-grams for k = 1 to N."""
 
     floor: Tensor
 
@@ -72,7 +72,7 @@ class NGram(LanguageModel):
         self.config = config
         contexts = [1, *(len(keys) for keys, _ in levels)]
         self.levels = nn.ModuleList(
-            _Shares(level, config.smoothing, contexts=contexts[k], words=words)
+            _LevelProbabilities(level, config.smoothing, contexts=contexts[k], words=words)
             for k, level in enumerate(levels)
         )
         floor = torch.full((words,), 1 / (words - 2), dtype=torch.float64)
@@ -81,13 +81,13 @@ class NGram(LanguageModel):
 
     @classmethod
     def count(cls, config: NGramConfig, words: int, tokens: Int[np.ndarray, " T"]) -> "NGram":
-        """Count the n-grams of a text in which BOS begins every line.
+        """Return a model of a text's n-gram counts; BOS must begin every line.
 
         Raises:
             ValueError: if the text is empty.
         """
         if not (tokens != BOS).any():
-            raise ValueError("there is nothing to count in an empty text")
+            raise ValueError("the text is empty; give text with tokens")
         contexts, grams = np.zeros(len(tokens), np.int64), []
         for _ in range(config.order):
             grams.append(_count_grams(contexts, tokens, words))
@@ -110,58 +110,58 @@ class NGram(LanguageModel):
     def decode(
         self, tokens: Int[Tensor, "R T"], state: LanguageState
     ) -> tuple[Int[Tensor, "R T N-1"], LanguageState]:
-        return slide(tokens, state)
+        return build_windows(tokens, state)
 
     @override
     def log_probs(self, hidden: Int[Tensor, "*N N-1"]) -> Float[Tensor, "*N V"]:
-        """See the contract; in float64."""
-        every = torch.arange(len(self.floor), device=hidden.device)
-        return self._look_up(hidden, every.expand(*hidden.shape[:-1], -1))
+        """Return the log-probabilities of the next token, in float64."""
+        all_tokens = torch.arange(len(self.floor), device=hidden.device)
+        return self._look_up(hidden, all_tokens.expand(*hidden.shape[:-1], -1))
 
     @override
     def log_likelihood(
         self, hidden: Int[Tensor, "*N N-1"], tokens: Int[Tensor, "*N"]
     ) -> Float[Tensor, "*N"]:
-        """See the contract; looks up these tokens alone."""
+        """Return the log-probability of these next tokens, without computing the others."""
         return self._look_up(hidden, tokens[..., None]).squeeze(-1)
 
     def _look_up(
         self, hidden: Int[Tensor, "*N N-1"], tokens: Int[Tensor, "*N M"]
     ) -> Float[Tensor, "*N M"]:
         """Return the log-probability of some tokens after each context."""
-        wanted = tokens[None].flatten(0, -2)
-        p = self.floor[wanted]
+        flat = tokens[None].flatten(0, -2)
+        p = self.floor[flat]
         contexts = self._find(hidden[None].flatten(0, -2))
-        for shares, context in zip(self._shares(), contexts, strict=True):
-            share = shares.share[shares.find(context[:, None], wanted)]
-            p = p * shares.left[context][:, None] + share
+        for level, context in zip(self._list_levels(), contexts, strict=True):
+            share = level.share[level.find(context[:, None], flat)]
+            p = p * level.backoff[context][:, None] + share
         return p.log().view(tokens.shape)
 
-    def _shares(self) -> list["_Shares"]:
-        return cast("list[_Shares]", list(self.levels))
+    def _list_levels(self) -> list["_LevelProbabilities"]:
+        return cast("list[_LevelProbabilities]", list(self.levels))
 
     def _find(self, contexts: Int[Tensor, "N C"]) -> list[Int[Tensor, " N"]]:
-        """Return the number of the last k tokens, for k = 0 to N - 1; UNSEEN if it has none."""
+        """Return the index of the last k tokens, or UNSEEN, for k = 0 to N - 1."""
         numbers = []
         for k in range(self.config.order):
             number = contexts.new_zeros(len(contexts))
             latest = contexts[:, contexts.size(1) - k :]
-            for shares, token in zip(self._shares(), latest.T, strict=False):
-                number = shares.find(number, token)
+            for level, token in zip(self._list_levels(), latest.T, strict=False):
+                number = level.find(number, token)
             numbers.append(number)
         return numbers
 
 
-class _Shares(nn.Module):
-    """Probabilities of the k-grams of a level, and the mass left over for each context.
+class _LevelProbabilities(nn.Module):
+    """Probabilities of the k-grams of a level, and the backoff weight of each context.
 
-    P(token | context) = share(context, token) + left(context) * P(token | shorter context)
+    P(token | context) = share(context, token) + backoff(context) * P(token | shorter context)
     """
 
-    keys: Tensor
-    counts: Tensor
+    keys: Tensor  # (G,)
+    counts: Tensor  # (G,)
     share: Tensor  # (G + 1,)
-    left: Tensor  # (contexts + 1,)
+    backoff: Tensor  # (contexts + 1,)
 
     def __init__(self, level: Level, smoothing: Smoothing, *, contexts: int, words: int) -> None:
         super().__init__()
@@ -173,16 +173,16 @@ class _Shares(nn.Module):
         if smoothing.kind == "kneser_ney":
             discount = smoothing.discount or estimate_discount(occurrences)
         share = (counts - discount).clamp(min=0) / total[context]
-        left = torch.zeros_like(total).index_add_(0, context, counts.clamp(max=discount)) / total
+        discounts = torch.zeros_like(total).index_add_(0, context, counts.clamp(max=discount))
         self.register_buffer("keys", keys)
         self.register_buffer("counts", occurrences)
-        left = left.masked_fill(total == 0, 1.0)
-        # the last entry is what UNSEEN, an index from the end, has and leaves over
+        backoff = (discounts / total).masked_fill(total == 0, 1.0)
+        # the last entry belongs to UNSEEN, which is the index -1
         self.register_buffer("share", F.pad(share, (0, 1), value=0.0), persistent=False)
-        self.register_buffer("left", F.pad(left, (0, 1), value=1.0), persistent=False)
+        self.register_buffer("backoff", F.pad(backoff, (0, 1), value=1.0), persistent=False)
 
     def find(self, context: Tensor, token: Tensor) -> Tensor:
-        """Return the number of each k-gram of a context and a token, or UNSEEN."""
+        """Return the index of each k-gram of a context and a token, or UNSEEN."""
         key = context * self.words + token
         if not len(self.keys):
             return torch.full_like(key, UNSEEN)
@@ -191,9 +191,9 @@ class _Shares(nn.Module):
 
 
 def estimate_discount(counts: Int[Tensor, " G"]) -> float:
-    """Return n1 / (n1 + 2 n2), from how many k-grams were counted once and twice."""
+    """Return n1 / (n1 + 2 n2), where n1 and n2 k-grams have the count 1 and 2."""
     once, twice = (int((counts == times).sum()) for times in (1, 2))
-    return once / (once + 2 * twice) if once else NO_SINGLETONS
+    return once / (once + 2 * twice) if once else DEFAULT_DISCOUNT
 
 
 class _Grams(NamedTuple):
@@ -202,15 +202,15 @@ class _Grams(NamedTuple):
     keys: Int[np.ndarray, " G"]
     counts: Int[np.ndarray, " G"]
     firsts: Int[np.ndarray, " G"]
-    """Where each ends in the text for the first time."""
+    """Position of the last token of each k-gram's first occurrence."""
     numbers: Int[np.ndarray, " T"]
-    """Number of the k-gram that ends at each token, or UNSEEN."""
+    """Index of the k-gram that ends at each token, or UNSEEN."""
 
 
 def _count_grams(
     contexts: Int[np.ndarray, " T"], tokens: Int[np.ndarray, " T"], words: int
 ) -> _Grams:
-    """Count k-grams by the number of the (k - 1)-gram before each token, or UNSEEN."""
+    """Count k-grams, given the index of the (k - 1)-gram before each token, or UNSEEN."""
     ends = np.flatnonzero(contexts != UNSEEN)
     keys, firsts, inverse, counts = np.unique(
         contexts[ends] * words + tokens[ends],
@@ -220,11 +220,11 @@ def _count_grams(
     )
     numbers = np.full(len(tokens), UNSEEN, np.int64)
     numbers[ends] = inverse
-    counts[keys == BOS] = 0  # BOS alone; no longer k-gram ends in it
+    counts[keys == BOS] = 0  # the unigram BOS; longer k-grams do not end in BOS
     return _Grams(keys, counts.astype(np.int32), ends[firsts], numbers)
 
 
 def _count_continuations(grams: _Grams, longer: _Grams) -> Int[np.ndarray, " G"]:
-    """Return after how many tokens each k-gram stood; how often, if it opens a line."""
+    """Return the number of different tokens before each k-gram; its count if a line starts it."""
     contexts = np.bincount(grams.numbers[longer.firsts], minlength=len(grams.keys))
     return np.where(contexts == 0, grams.counts, contexts).astype(np.int32)

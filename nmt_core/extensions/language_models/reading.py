@@ -1,10 +1,10 @@
-"""Texts of language models: their tokens, and batches of them in training.
+"""Texts of language models: their tokens, and training batches.
 
-Characters make a document, kept verbatim, line ends included, and read as one stream. Words, and
-the subwords of a translator, make lines, each from BOS to EOS, as translations are.
+A text of characters is a document: one verbatim stream with line ends. A text of words or of a
+translator's subwords is a list of lines, each from BOS to EOS, as in translation.
 
-A row of a batch begins with BOS, which says that nothing is known of what came before. Targets are
-PAD where there is nothing to learn: in padding, and at the BOS between two lines.
+A row of a batch begins with BOS, which stands for an unknown context. Targets are PAD at padding
+and at the BOS between two lines, which do not count in the loss.
 """
 
 from collections import Counter
@@ -33,40 +33,40 @@ from nmt_core.text.vocabulary import BOS, EOS, PAD, Vocabulary
 
 @dataclass(frozen=True)
 class TextBatch(TensorBatch):
-    """A batch of one step."""
+    """The batch of one update."""
 
     tokens: Int[Tensor, "R T"]
     targets: Int[Tensor, "R T"]
     continues: bool
-    """Whether every row continues its row of the batch before."""
+    """Whether every row continues the same row of the previous batch."""
 
 
 @dataclass(frozen=True)
 class Streams:
-    """A text cut into as many streams as there are rows, read side by side from end to end.
+    """A text divided into parallel streams, each read in order.
 
     Attributes:
-        text: in which BOS begins what is independent.
-        rows: streams, R; fewer for a short text.
-        window: tokens of a row, T.
+        text: token IDs; BOS begins every independent part.
+        rows: number of streams, R; fewer for a short text.
+        window: tokens per row and batch, T.
     """
 
     text: Int[np.ndarray, " N"]
     rows: int
     window: int
 
-    def steps(self, epoch: int) -> int:
-        """See the contract."""
+    def count_steps(self, epoch: int) -> int:
+        """Return the number of batches of an epoch."""
         del epoch
         return -(-self._targets().size(1) // self.window)
 
-    def epoch(self, epoch: int) -> Iterator[TextBatch]:
-        """See the contract; the text of all epochs is the same."""
+    def read_epoch(self, epoch: int) -> Iterator[TextBatch]:
+        """Yield the batches of an epoch, the same in all epochs."""
         targets = self._targets()
         begin = torch.full((len(targets), 1), BOS)
         tokens = torch.cat([begin, targets[:, :-1]], dim=1)
         targets = targets.masked_fill(targets == BOS, PAD)
-        for step in range(self.steps(epoch)):
+        for step in range(self.count_steps(epoch)):
             window = slice(step * self.window, (step + 1) * self.window)
             yield TextBatch(tokens[:, window], targets[:, window], continues=step > 0)
 
@@ -80,15 +80,15 @@ class Streams:
 
 @dataclass(frozen=True)
 class Windows:
-    """A text cut into windows, or lines, that are read in an order of chance.
+    """A text divided into windows or lines, which are shuffled.
 
-    What is longer than a window is cut, each epoch at other places.
+    Parts longer than a window are split, at other positions in each epoch.
 
     Attributes:
-        text: in which BOS begins what is independent.
-        rows: windows of a batch, R.
-        window: tokens per window at most, T.
-        seed: where chance comes from.
+        text: token IDs; BOS begins every independent part.
+        rows: windows per batch, R.
+        window: maximum tokens per window, T.
+        seed: seed of the order and of the splits.
     """
 
     text: Int[np.ndarray, " N"]
@@ -96,12 +96,12 @@ class Windows:
     window: int
     seed: int
 
-    def steps(self, epoch: int) -> int:
-        """See the contract."""
+    def count_steps(self, epoch: int) -> int:
+        """Return the number of batches of an epoch."""
         return -(-len(self._spans(epoch)) // self.rows)
 
-    def epoch(self, epoch: int) -> Iterator[TextBatch]:
-        """See the contract."""
+    def read_epoch(self, epoch: int) -> Iterator[TextBatch]:
+        """Yield the batches of an epoch."""
         draw = make_generator(self.seed, "windows", epoch)
         spans = self._spans(epoch)
         lengths = [end - begin for begin, end in spans]
@@ -128,23 +128,23 @@ SETTINGS = {
     "word": ("kind", "lower_case", "split", "min_count", "max_words"),
     "subword": ("kind",),
 }
-"""Settings of each kind of unit."""
+"""The settings that apply to each kind of unit."""
 
 
 class UnitConfig(Config):
     """The tokens of a text."""
 
     kind: Literal["character", "word", "subword"] = "character"
-    """All characters of the training text, its words, or the target tokens of an exported
-    translator, which then can start from the model."""
+    """Characters or words of the training text, or the target subwords of an exported
+    translator."""
     lower_case: bool = False
-    """Characters and words only: read capital letters as small ones."""
+    """Characters and words only: convert text to lower case."""
     split: Literal["punctuation", "whitespace"] = "punctuation"
-    """Words only: cut at spaces alone, or around punctuation marks too."""
+    """Words only: split at spaces, or also around punctuation marks."""
     min_count: int = Field(2, ge=1)
-    """Words only: occurrences below which a word is the unknown token."""
+    """Words only: minimum occurrences of a word; rarer words are unknown tokens."""
     max_words: int | None = Field(None, ge=1)
-    """Words only: most frequent words to keep; null keeps all."""
+    """Words only: maximum size of the vocabulary, by frequency; null keeps all words."""
 
     @model_validator(mode="after")
     def _check(self) -> "UnitConfig":
@@ -156,7 +156,7 @@ class UnitConfig(Config):
 
 @dataclass(frozen=True)
 class Units:
-    """Text to numbers and back."""
+    """Converts text to token IDs and back."""
 
     config: UnitConfig
     tokenizer: Tokenizer | None
@@ -165,14 +165,14 @@ class Units:
 
     @property
     def document(self) -> bool:
-        """Tells whether a text is one stream, rather than lines."""
+        """Whether a text is one stream instead of lines."""
         return self.tokenizer is None
 
     def encode(self, text: str, *, name: str = "text") -> Int[np.ndarray, " T"]:
-        """Return a text as one array; BOS begins independent parts; blank lines are left out.
+        """Return the token IDs of a text without its blank lines; BOS begins independent parts.
 
         Raises:
-            CorpusError: if nothing is left, by what the text is called.
+            CorpusError: if the text has no tokens; the message contains ``name``.
         """
         if self.document:
             numbers = [BOS, *self.encode_part(text)]
@@ -180,21 +180,21 @@ class Units:
             lines = (self.encode_line(line) for line in split_lines(text) if line.strip())
             numbers = [number for line in lines for number in line]
         if len(numbers) <= 1:
-            raise CorpusError(f"the {name} is empty or holds blank lines alone; give more text")
+            raise CorpusError(f"the {name} is empty or has only blank lines; give more text")
         return np.array(numbers)
 
     def encode_line(self, line: str) -> list[int]:
-        """Return a line from BOS to EOS, normalised as translators read it."""
+        """Return the token IDs of a line from BOS to EOS, normalised as in translation."""
         return [BOS, *self.encode_part(line), EOS]
 
     def encode_part(self, part: str) -> list[int]:
-        """Return a part of a line, normalised so, or of a document, as it is."""
+        """Return the token IDs of a part of a line (normalised) or of a document (verbatim)."""
         if self.tokenizer is None:
             return self.vocabulary.encode(part.lower() if self.config.lower_case else part)
         return Side(self.tokenizer, self.vocabulary).ids(part)
 
     def decode(self, numbers: Iterable[int]) -> str:
-        """Return the text; EOS ends a line."""
+        """Return the text of token IDs; EOS ends a line."""
         lines: list[list[int]] = [[]]
         for number in numbers:
             if number == EOS:
@@ -206,7 +206,7 @@ class Units:
 
 
 def learn_units(settings: UnitConfig, text: str) -> Units:
-    """Return the units that a training text is made of: characters or words."""
+    """Return the characters or words of a training text as units."""
     tokenizer = find_tokenizer(settings)
     if tokenizer is None:
         counts = Counter(text.lower() if settings.lower_case else text)
@@ -219,31 +219,30 @@ def learn_units(settings: UnitConfig, text: str) -> Units:
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Return the lines of a text, ended by ``\n`` alone."""
+    r"""Return the lines of a text; only ``\n`` ends a line."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def find_tokenizer(settings: UnitConfig, folder: Path | None = None) -> Tokenizer | None:
-    """Return what cuts text into units, subwords by a tokenizer's folder; None for characters."""
+    """Return the tokenizer of words, or of subwords from a folder; None for characters."""
     if settings.kind == "word":
         return Words(settings.split, lower_case=settings.lower_case)
     return load_tokenizer(folder) if folder and settings.kind == "subword" else None
 
 
 def hold_out_end(text: str, share: float, *, document: bool) -> tuple[str, str]:
-    """Cut a text in order, as shuffled parts would share paragraphs (Géron, chapter 16).
+    """Return the training text, and the end of the text for validation.
 
-    The end is for validation; if its share is 0, so is all of the text. ``document`` tells whether
-    to cut between characters rather than lines.
+    The text is not shuffled, so that both parts do not share paragraphs (Géron, chapter 16). If
+    ``share`` is 0, validation uses the whole text. ``document`` splits between characters instead
+    of lines.
 
     Raises:
-        CorpusError: if nothing would be left to learn from.
+        CorpusError: if the training text would be empty.
     """
     pieces = list(text) if document else split_lines(text)
-    joint = "" if document else "\n"
+    separator = "" if document else "\n"
     end = len(pieces) - max(1, round(len(pieces) * share)) if share else len(pieces)
     if end < 1:
-        raise CorpusError(
-            "the text is too short to hold out any of it; give more, or a text for --validation"
-        )
-    return joint.join(pieces[:end]), joint.join(pieces[end:] if share else pieces)
+        raise CorpusError("the text is too short to hold out its end; give more, or --validation")
+    return separator.join(pieces[:end]), separator.join(pieces[end:] if share else pieces)

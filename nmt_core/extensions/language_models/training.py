@@ -1,14 +1,14 @@
-"""Training language models of all kinds, and their sealed folders.
+"""Training of language models, and their sealed folders.
 
 ::
 
     manifest.json            format, and the digest and size of every other file
     model.safetensors        weights, or counts
-    model.json               kind and shape
-    units.json               what a text is made of
+    model.json               settings of the model
+    units.json               settings of the tokens
     vocabulary.json          the tokens in order
-    tokenizer/               for subwords
-    learning.json            how it was learnt, and what its validations saw
+    tokenizer/               tokenizer of subwords
+    learning.json            settings and validations of the training
 """
 
 from collections.abc import Callable, Mapping
@@ -71,10 +71,10 @@ from nmt_core.training.settings import (
 from nmt_core.training.trainer import train_epochs
 
 VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
-"""Rows and tokens of a batch in validation; a stream is cut into as many parts."""
+"""Rows and tokens per row of a validation batch; a stream is divided into as many rows."""
 
-MOST_LOSS = 1e9
-"""Loss in place of infinity, which JSON lacks."""
+MAX_LOSS = 1e9
+"""Loss that replaces infinity, because JSON has no infinity."""
 
 
 LanguageModelConfig = Annotated[
@@ -90,7 +90,7 @@ NEURAL_MODELS: dict[type, Any] = {
 
 
 def build_language_model(config: LanguageModelConfig, words: int) -> Any:
-    """Return a neural model with random weights, drawn by torch's generator."""
+    """Return a neural model, initialised by torch's random generator."""
     return NEURAL_MODELS[type(config)](config, words)
 
 
@@ -100,21 +100,22 @@ class NeuralTrainingConfig(EpochTrainingConfig):
     optimizer: OptimizerConfig = AdamW(beta2=0.99, weight_decay=0.01)
     schedule: ScheduleConfig = WarmupDecay(learning_rate=4e-3, warmup=0.03)
     window: int = Field(64, ge=1)
-    """Tokens per update and row, through which gradients flow back; longer lines are cut."""
+    """Tokens per row and update, the length of truncated backpropagation; longer lines are
+    split."""
 
 
 class LearningConfig(Config):
     """Settings of a language model, its tokens and its training."""
 
     model: LanguageModelConfig = NGramConfig()
-    """Kind and shape."""
+    """Settings of the model."""
     unit: UnitConfig = UnitConfig()
-    """What a text is made of."""
+    """Settings of the tokens."""
     training: NeuralTrainingConfig = NeuralTrainingConfig()
-    """How it learns, if it is neural."""
+    """Settings of training a neural model."""
     held_out: float = Field(0.1, ge=0, lt=1)
-    """Share of the text, its end, to validate on if there is no text for that; 0 validates on the
-    training text."""
+    """Share at the end of the text that is held out for validation, if there is no validation text;
+    0 validates on the training text."""
     seed: int = Field(1, ge=0)
     """Random seed of weights, dropout and the order of windows."""
 
@@ -123,8 +124,8 @@ class LearningConfig(Config):
         model, window = self.model, self.training.window
         if isinstance(model, EncoderConfig) and model.context > window:
             raise ValueError(
-                f"model.context {model.context} is more than the {window} tokens that training "
-                f"shows at once; set training.window to {model.context}"
+                f"model.context {model.context} exceeds training.window {window}; set "
+                f"training.window to {model.context}"
             )
         return self
 
@@ -134,8 +135,8 @@ class LanguageObjective(EpochObjective[TextBatch]):
     """The data and the loss of a language model.
 
     Attributes:
-        validation: text in which BOS begins independent parts.
-        document: whether the text is one stream, rather than lines.
+        validation: token IDs; BOS begins every independent part.
+        document: whether the text is one stream instead of lines.
     """
 
     model: LanguageModel
@@ -149,36 +150,36 @@ class LanguageObjective(EpochObjective[TextBatch]):
 
     @override
     def share(self, batch: TextBatch, after: Position) -> Share[TextBatch]:
-        real = int((batch.targets != PAD).sum())
-        return Share(batch, predictions=real, target_tokens=real, after=after)
+        tokens = int((batch.targets != PAD).sum())
+        return Share(batch, predictions=tokens, target_tokens=tokens, after=after)
 
     @override
     def compute_loss(self, share: Share[TextBatch], step: int) -> tuple[Tensor, Tensor]:
         batch = share.batch
         hidden, state = read_batch(self.model, batch, self._state)
-        self._state = state.map(Tensor.detach) if self.model.carries else None
-        real = (batch.targets != PAD).flatten().nonzero().squeeze(1)
-        features = hidden.flatten(0, 1).index_select(0, real)
-        targets = batch.targets.flatten().index_select(0, real)
+        self._state = state.map(Tensor.detach) if self.model.is_stateful else None
+        places = (batch.targets != PAD).flatten().nonzero().squeeze(1)
+        features = hidden.flatten(0, 1).index_select(0, places)
+        targets = batch.targets.flatten().index_select(0, places)
         nats = -self.model.log_likelihood(features, targets).sum()
         return nats / max(1, share.predictions), nats
 
     @override
     def validate(self) -> tuple[float, dict[str, float]]:
         with self.compute.autocast():
-            return mean_loss(self.model, self.validation, document=self.document), {}
+            return compute_mean_loss(self.model, self.validation, document=self.document), {}
 
     @override
     def tensors(self) -> dict[str, Tensor]:
-        parts = self._state.tensors() if self._state else ()
-        return {f"state.{number}": part.contiguous() for number, part in enumerate(parts)}
+        tensors = self._state.tensors() if self._state else ()
+        return {f"state.{number}": tensor.contiguous() for number, tensor in enumerate(tensors)}
 
     @override
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         if "state.0" in tensors:
             numbers = count()
             self._state = self.model.start(1).map(
-                lambda part: tensors[f"state.{next(numbers)}"].to(part.device)
+                lambda tensor: tensors[f"state.{next(numbers)}"].to(tensor.device)
             )
 
 
@@ -191,10 +192,10 @@ def train_language_model(
     checkpoints: Path,
     display: Callable[[int], TrainingDisplay],
 ) -> tuple[LanguageModel, list[Point]]:
-    """Return a language model of a text, and the points of its validations.
+    """Return a trained language model and the results of its validations.
 
-    BOS begins independent parts of both texts. Checkpoints in the folder of this training alone are
-    continued.
+    BOS begins independent parts of both texts. ``checkpoints`` is a folder for this training only;
+    training continues from its checkpoints.
     """
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
@@ -204,8 +205,8 @@ def train_language_model(
             epoch=1,
             target_tokens=len(training),
             learning_rate=0.0,
-            train_loss=mean_loss(counted, training, document=document),
-            validation_loss=mean_loss(counted, validation, document=document),
+            train_loss=compute_mean_loss(counted, training, document=document),
+            validation_loss=compute_mean_loss(counted, validation, document=document),
             validation_scores={},
         )
         return counted.eval(), [point]
@@ -221,8 +222,8 @@ def train_language_model(
         compute=compute,
         config=config.training,
         seed=config.seed,
-        count_steps=reading.steps,
-        read_epoch=reading.epoch,
+        count_steps=reading.count_steps,
+        read_epoch=reading.read_epoch,
         validation=validation,
         document=document,
     )
@@ -233,37 +234,38 @@ def train_language_model(
 def read_batch(
     model: LanguageModel, batch: TextBatch, state: LanguageState | None
 ) -> tuple[Tensor, LanguageState]:
-    """Return what the targets of a batch are predicted from, and the state after it."""
-    begin = state if batch.continues and state else model.start(len(batch.tokens))
-    return model.decode(batch.tokens, begin)
+    """Return the hidden vectors of a batch, and the state after it."""
+    initial = state if batch.continues and state else model.start(len(batch.tokens))
+    return model.decode(batch.tokens, initial)
 
 
 @torch.inference_mode()
-def mean_loss(model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bool) -> float:
-    """Return the cross entropy per token, ends of lines included, in nats.
+def compute_mean_loss(
+    model: LanguageModel, text: Int[np.ndarray, " N"], *, document: bool
+) -> float:
+    """Return the cross entropy per token, line ends included, in nats.
 
-    A neural model reads a stream in a few parts side by side. The loss of an n-gram model is at
-    most ``MOST_LOSS``.
+    Neural models read a stream in several parallel parts. The loss of an n-gram model is at most
+    ``MAX_LOSS``.
     """
     model.eval()
     reading: Streams | Windows
-    if isinstance(model, NGram):  # whose first tokens after BOS were counted nowhere else
+    if isinstance(model, NGram):  # counts at BOS belong to the beginning of the text only
         reading = Streams(text, 1, VALIDATION_ROWS * VALIDATION_WINDOW)
-    elif document or model.carries:
+    elif document or model.is_stateful:
         reading = Streams(text, VALIDATION_ROWS, VALIDATION_WINDOW)
     else:
         lines = [line.tolist() for line in np.split(text, np.flatnonzero(text == BOS))[1:]]
         return -float(np.concatenate(line_log_likelihoods(model, lines)).mean())
     nats, tokens, state = 0.0, 0, None
-    for batch in reading.epoch(0):
-        here = batch.to(model.device)
-        hidden, state = read_batch(model, here, state)
-        real = here.targets != PAD
-        nats -= float(model.log_likelihood(hidden[real], here.targets[real]).double().sum())
-        tokens += int(real.sum())
-    return (
-        min(nats / max(1, tokens), MOST_LOSS) if isinstance(model, NGram) else nats / max(1, tokens)
-    )
+    for batch in reading.read_epoch(0):
+        on_device = batch.to(model.device)
+        hidden, state = read_batch(model, on_device, state)
+        targets, is_token = on_device.targets, on_device.targets != PAD
+        nats -= float(model.log_likelihood(hidden[is_token], targets[is_token]).double().sum())
+        tokens += int(is_token.sum())
+    loss = nats / max(1, tokens)
+    return min(loss, MAX_LOSS) if isinstance(model, NGram) else loss
 
 
 class _Settings(Config):
@@ -274,7 +276,7 @@ class _Settings(Config):
 def write_language_model(
     folder: Path, model: LanguageModel, units: Units, *, learning: Mapping[str, Any]
 ) -> None:
-    """Seal a language model and, as JSON, how it was learnt; it replaces a folder of that name."""
+    """Write a sealed language model with ``learning`` as JSON; replaces an existing folder."""
     settings = units.config
     seal_model(
         folder,
@@ -292,8 +294,8 @@ def load_language_model(folder: Path, *, device: str = "auto") -> TextModel:
     """Verify a language model and load it.
 
     Raises:
-        BundleError: if it is incomplete, altered or of another format.
-        ConfigError: if a setting is unknown, or the device is missing.
+        BundleError: if the folder is incomplete, altered or of another format.
+        ConfigError: if a setting is unknown, or the device does not exist.
     """
     verify_bundle(folder, expected=LANGUAGE_MODEL)
     sealed, vocabulary = read_sealed(folder, _Settings, "model", "units")

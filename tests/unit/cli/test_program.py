@@ -66,7 +66,7 @@ def test_expected_errors_end_in_one_line(raised, line, monkeypatch):
 def test_extensions_offer_their_commands():
     """They are found by entry points, because packages below do not import them."""
     assert {*OFFERED} <= {*COMMANDS} - {*BUILT_IN}
-    assert re.search(r"learn +Learn a language model", run("--help").stdout)
+    assert re.search(r"learn +Train a language model", run("--help").stdout)
 
 
 def test_closest_command_is_suggested():

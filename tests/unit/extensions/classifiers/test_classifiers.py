@@ -119,7 +119,7 @@ def test_the_most_frequent_words_are_kept():
     [
         (b"neg\tbad \xe2\x80\xa8 \r\npos\tgood\n", [("neg", "bad \u2028 "), ("pos", "good")]),
         (b"\xef\xbb\xbf neg \tbad\npos\t", [("neg", "bad"), ("pos", "")]),
-        (b"", "holds no text"),
+        (b"", "is empty"),
         (b"pos\tgood\nneg bad\n", "line 2 of .* has 1 fields instead of 2"),
         (b"pos\tgood\n\n", "line 2 of .* has 1 fields"),
         (b"pos\tgood\tfilm\n", "line 1 of .* has 3 fields"),
@@ -140,7 +140,7 @@ def test_labelled_lines_are_read(tmp_path, content, labelled):
 
 
 @pytest.mark.parametrize(
-    ("labels", "problem"), [("xy", "none is left labelled"), ("xx", "texts are labelled 'x'")]
+    ("labels", "problem"), [("xy", "are held out"), ("xx", "texts have the label 'x'")]
 )
 def test_training_texts_have_all_labels(labels, problem):
     with pytest.raises(CorpusError, match=problem):
@@ -227,9 +227,9 @@ def test_texts_are_shuffled_whole():
     reading = ShuffledTexts(texts, list(range(40)), rows=6, seed=1)
     orders, beside = [], []
     for epoch in (0, 1, 0):
-        portions = list(reading.epoch(epoch))
+        portions = list(reading.read_epoch(epoch))
         beside.append({frozenset(portion.targets.tolist()) for portion in portions})
-        assert len(portions) == reading.steps(epoch) == 7
+        assert len(portions) == reading.count_steps(epoch) == 7
         for portion in portions:
             firsts = portion.tokens[:, 0].tolist()
             assert firsts == portion.targets.tolist()

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
         "learn-classifier", "--labelled", folder / "labelled.tsv", "--out", folder / "out", *SMALL
     )
     assert result.exit_code == 0, result.stderr
-    assert "36 texts to learn from, 4 held out, labels neg, pos" in result.stderr
+    assert "36 training texts, 4 held-out texts, labels neg, pos" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["labelled.tsv", "out"]
     return folder
 
@@ -99,7 +99,7 @@ def test_invalid_options_are_refused(folder, tmp_path):
     out = tmp_path / "out"
     model = folder / "out"
 
-    assert "has the label 'meh', which the classifier does not know" in refuse(
+    assert "has the label 'meh', which the classifier does not have" in refuse(
         "classify", "--model", model, "--labelled", tmp_path / "strange.tsv"
     )
     assert "labelled 'pos'" in refuse(

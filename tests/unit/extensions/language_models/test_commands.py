@@ -137,7 +137,7 @@ def test_mismatched_inputs_are_refused(translator, counted, tmp_path):
     out = ("--out", tmp_path / "lm")
 
     assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
-    assert "goes with --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
+    assert "requires --unit subword" in refuse("learn", "--text", text, "--tokens-of", "x", *out)
     assert "name the folder of a language model" in refuse("score", "--language-model", translator)
     assert "name the folder of a translator" in refuse("score", "--model", counted)
     assert "generate.top_p" in refuse("generate", "--language-model", counted, "--top-p", 2)

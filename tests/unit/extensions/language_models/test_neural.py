@@ -110,5 +110,5 @@ def test_tokens_before_the_context_are_forgotten():
 def test_a_context_longer_than_in_training_is_refused():
     values = {"model": {"kind": "transformer", "context": 65}}
 
-    with pytest.raises(ConfigError, match=r"context 65 is more than .* training.window to 65"):
+    with pytest.raises(ConfigError, match=r"context 65 exceeds .* training.window to 65"):
         build(LearningConfig, values, at="learn")

@@ -156,5 +156,5 @@ def test_discounts_follow_the_counts_of_counts():
 
 
 def test_an_empty_text_is_refused():
-    with pytest.raises(ValueError, match="nothing to count"):
+    with pytest.raises(ValueError, match="the text is empty"):
         NGram.count(NGramConfig(), WORDS, np.array([BOS]))

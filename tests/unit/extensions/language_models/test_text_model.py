@@ -12,7 +12,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.extensions.language_models.model import TextModel, generate_tokens
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig, Smoothing
 from nmt_core.extensions.language_models.reading import UnitConfig, Units, Words
-from nmt_core.extensions.language_models.training import mean_loss
+from nmt_core.extensions.language_models.training import compute_mean_loss
 from nmt_core.search.engine import LogLikelihood
 from nmt_core.search.settings import TokenSampling
 from nmt_core.text.vocabulary import BOS, EOS, PAD, UNK
@@ -30,7 +30,7 @@ def test_line_breaks_do_not_change_a_documents_score(tmp_path):
     scores = model.score(["the cat", "", "sat."])
     assert model.score([]) == []
     flat = model.units.encode("the cat\n\nsat.\n")
-    expected = -mean_loss(model.model, flat, document=True) * (len(flat) - 1)
+    expected = -compute_mean_loss(model.model, flat, document=True) * (len(flat) - 1)
 
     assert [score.tokens for score in scores] == [8, 1, 5]
     assert sum(score.log_likelihood for score in scores) == pytest.approx(expected, rel=1e-4)
@@ -50,7 +50,7 @@ def test_a_text_scores_as_in_validation(tmp_path, stateful):
     assert scores[1] == scores[2] == LogLikelihood()
     assert total.tokens == 12
     assert -total.log_likelihood / total.tokens == pytest.approx(
-        mean_loss(model.model, ids, document=False), rel=1e-5
+        compute_mean_loss(model.model, ids, document=False), rel=1e-5
     )
 
 
@@ -115,8 +115,8 @@ def test_a_text_of_one_word_is_validated():
     text = sentence_model()
     tokens = text.units.encode("i")[:2]  # BOS and the word
 
-    assert mean_loss(text.model, tokens, document=True) == pytest.approx(-math.log(0.3))
-    assert mean_loss(text.model, tokens[:1], document=True) == 0
+    assert compute_mean_loss(text.model, tokens, document=True) == pytest.approx(-math.log(0.3))
+    assert compute_mean_loss(text.model, tokens[:1], document=True) == 0
 
 
 LIKELIEST, DRAWN = TokenSampling(temperature=0), TokenSampling()
@@ -134,7 +134,7 @@ def test_generation_stops_if_only_forbidden_tokens_can_follow(sampling):
     tokens = write(NGram.count(config, 6, np.array([BOS, 4, UNK, 5])), sampling=sampling)
 
     assert next(tokens) == 4
-    with pytest.raises(NmtError, match="no token that may be written"):
+    with pytest.raises(NmtError, match="no token has a positive probability"):
         next(tokens)
 
 
@@ -166,7 +166,7 @@ def test_models_of_lines_draw_lines_independently(tmp_path):
     lines = write(model, never=[PAD, BOS])
     alone = [read_line(write(model, chance=apart, never=[PAD, BOS])) for _ in range(20)]
 
-    assert not model.carries
+    assert not model.is_stateful
     assert [read_line(lines) for _ in range(20)] == alone
 
 
@@ -194,6 +194,6 @@ def test_a_pair_scores_its_targets_log_probabilities(bundle):
 def test_unscorable_text_is_reported(bundle):
     both = ("--model", "a", "--language-model", "b")
     for arguments in (("score",), ("score", *both)):
-        assert "say what to score with" in run(*arguments).stderr
+        assert "score requires either" in run(*arguments).stderr
     told = run("score", "--model", bundle, lines="a\n").stderr
     assert "line 1 of the input has 1 fields" in told

@@ -6,9 +6,9 @@ from nmt_core.extensions.language_models.model import TextModel
 from nmt_core.extensions.language_models.ngram import NGram, NGramConfig, Smoothing
 from nmt_core.extensions.language_models.reading import UnitConfig, learn_units
 from nmt_core.extensions.language_models.training import (
-    MOST_LOSS,
+    MAX_LOSS,
     VALIDATION_WINDOW,
-    mean_loss,
+    compute_mean_loss,
 )
 from nmt_core.search.engine import LogLikelihood
 from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
@@ -40,7 +40,7 @@ def test_the_loss_is_the_mean_over_tokens():
     for score in TextModel(model, units).score([line for line in TEXT.split("\n") if line]):
         total = total.plus(score)
 
-    assert mean_loss(model, ids, document=False) == pytest.approx(
+    assert compute_mean_loss(model, ids, document=False) == pytest.approx(
         -total.log_likelihood / total.tokens
     )
 
@@ -54,7 +54,7 @@ def test_a_counting_model_reads_whole_documents():
     [score] = TextModel(model, units).score([long.removesuffix("\n")])
 
     assert len(ids) > 2 * VALIDATION_WINDOW
-    assert mean_loss(model, ids, document=True) == pytest.approx(
+    assert compute_mean_loss(model, ids, document=True) == pytest.approx(
         -score.log_likelihood / score.tokens
     )
-    assert mean_loss(model, ids[1:], document=True) == MOST_LOSS
+    assert compute_mean_loss(model, ids[1:], document=True) == MAX_LOSS
