@@ -15,7 +15,7 @@ from nmt_core.cli.options import (
     Threads,
     find_exported,
 )
-from nmt_core.server.models import Watched, poll_folder
+from nmt_core.server.models import WatchedModel, poll_folder
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
@@ -120,7 +120,7 @@ def serve(
         "workers": threads,
     }
     serve_models(
-        [Watched(partial(poll_folder, folder), pair) for pair, folder in named],
+        [WatchedModel(partial(poll_folder, folder), pair) for pair, folder in named],
         partial(load_tried, engine=engine, device=device, threads=threads),
         build(ServerConfig, settings, at="serve"),
         keys=api_keys,

@@ -1,5 +1,4 @@
-"""The HTTP server: requests of many users, batched together for one translator a language pair.
+"""The HTTP server with LibreTranslate's API: one translator per language pair, shared batches.
 
-It speaks LibreTranslate's API. It knows no registry: what is to be served comes from a
-``ModelSource``, which the caller of the server provides.
+The server does not know the model registry; its caller says where models come from.
 """

@@ -1,4 +1,4 @@
-"""Answers to requests to translate, as the API gives them."""
+"""JSON responses of the translation routes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,11 +20,11 @@ class TranslatedText(NamedTuple):
 
     source: Any
     texts: Sequence[Any]
-    """Whole translations, the best first."""
+    """Translations of the whole text, best first."""
     sentences: Sequence[tuple[str, Sequence[Translation]]] = ()
-    """Sentences of the source, each with its translations, best first."""
+    """Each source sentence with its translations, best first."""
     untranslated: int = 0
-    """Texts of a document that stay as they are."""
+    """Number of texts in a document that are not translated."""
 
 
 def write_answer(
@@ -33,9 +33,9 @@ def write_answer(
     detected: Detected | None,
     matches: Mapping[str, list[Match]] | None,
 ) -> bytes:
-    """Return the JSON of the answer in the shape of the request: lists for a list.
+    """Return the JSON response; a list of texts in the request gives lists.
 
-    ``matches`` are units of the memory by the sentences like them; None without a memory.
+    ``matches`` has the memory's similar units for each sentence; None without a memory.
     """
     answers = [_describe_text(request, text, matches) for text in texts]
     if detected:
@@ -49,12 +49,12 @@ def write_answer(
 def _describe_text(
     request: TranslateRequest, text: TranslatedText, matches: Mapping[str, list[Match]] | None
 ) -> dict[str, Any]:
-    """Return the fields of ``TranslateAnswer`` that are wanted of a text."""
+    """Return the requested fields of ``TranslateAnswer`` for one text."""
     best = [best for _, (best, *_) in text.sentences]
     fields: dict[str, Any] = {"translatedText": text.texts[0]}
     if request.alternatives:
-        others = [other for other in text.texts if other != text.texts[0]]
-        fields["alternatives"] = [*dict.fromkeys(others)]
+        alternatives = [other for other in text.texts if other != text.texts[0]]
+        fields["alternatives"] = [*dict.fromkeys(alternatives)]
     if request.checks:
         fields["checks"] = [check for translation in best for check in list_checks(translation)]
     if request.confidence:
@@ -70,10 +70,10 @@ def _describe_text(
 
 
 def describe_sentences(text: TranslatedText, matches: Mapping[str, list[Match]]) -> dict[str, Any]:
-    """Return the sentences of a text with what is known of each, and the text after them."""
-    sources, _ = find_places(text.source, [line for line, _ in text.sentences])
+    """Return the details of each sentence, and the text after the last sentence."""
+    sources, _ = locate_pieces(text.source, [line for line, _ in text.sentences])
     best_texts = [best.text or line for line, (best, *_) in text.sentences]
-    places, after = find_places(text.texts[0], best_texts)
+    places, after = locate_pieces(text.texts[0], best_texts)
     sentences = [
         SentenceDetails(
             source_before=source_before,
@@ -87,14 +87,14 @@ def describe_sentences(text: TranslatedText, matches: Mapping[str, list[Match]])
             source_words=list_words(source),
             words=list_words(translated),
             links=best.links,
-            alternatives=[{"text": other.text, "score": other.score} for other in others],
+            alternatives=[{"text": each.text, "score": each.score} for each in alternatives],
             checks=list_checks(best),
             restored_words=list(best.restored_words),
             unknown_words=list(best.unknown_words),
             origin=best.origin,
             matches=matches.get(line, []),
         )
-        for (line, (best, *others)), (source_before, source), (before, translated) in zip(
+        for (line, (best, *alternatives)), (source_before, source), (before, translated) in zip(
             text.sentences, sources, places, strict=True
         )
     ]
@@ -102,34 +102,35 @@ def describe_sentences(text: TranslatedText, matches: Mapping[str, list[Match]])
 
 
 def list_checks(translation: Translation) -> list[dict[str, str]]:
-    """Return the breaches of a translation."""
+    """Return the breaches of a translation as JSON."""
     return [breach._asdict() for breach in translation.breaches]
 
 
 def find_confidence(translations: Sequence[Translation]) -> float | None:
-    """Return the lowest confidence of sentences; None if one is unlike the validation text."""
+    """Return the lowest confidence; None if a sentence is too different from the training text."""
     if any(map(is_unlike_training, translations)):
         return None
-    known = [each.confidence for each in translations if each.confidence is not None]
-    return round(min(known), 4) if known else None
+    confidences = [each.confidence for each in translations if each.confidence is not None]
+    return round(min(confidences), 4) if confidences else None
 
 
-def find_places(text: str, pieces: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Return what stands before each piece in a text and the piece there, and what is after all.
+def locate_pieces(text: str, pieces: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
+    """Return the text before each piece with the piece itself, and the text after all pieces.
 
-    White space may differ, as of a wrapped line. The place of a piece that is not found is empty.
+    White space may differ, for example at a line break. A piece that is not found gives two empty
+    strings.
     """
     offsets = [offset for offset, character in enumerate(text) if not character.isspace()]
     visible = "".join(text.split())
-    places, at, seen = [], 0, 0
+    places, end, visible_end = [], 0, 0
     for piece in pieces:
-        wanted = "".join(piece.split())
-        first = visible.find(wanted, seen) if wanted else -1
+        visible_piece = "".join(piece.split())
+        first = visible.find(visible_piece, visible_end) if visible_piece else -1
         if first < 0:
             places.append(("", ""))
             continue
-        seen = first + len(wanted)
-        start, end = offsets[first], offsets[seen - 1] + 1
-        places.append((text[at:start], text[start:end]))
-        at = end
-    return places, text[at:]
+        visible_end = first + len(visible_piece)
+        start, before = offsets[first], end
+        end = offsets[visible_end - 1] + 1
+        places.append((text[before:start], text[start:end]))
+    return places, text[end:]

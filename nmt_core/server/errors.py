@@ -1,4 +1,4 @@
-"""Refusals of requests, and logs that hold no text of users."""
+"""Error responses, and logs without text of users."""
 
 import json
 import logging
@@ -18,14 +18,14 @@ RECORD_FIELDS = {
     "taskName",
     "color_message",
 }
-"""Fields of every log record; callers add all others."""
+"""Standard fields of log records; other fields come from ``extra``."""
 
 LOGGERS = ("nmt_core.server", "nmt_core.translation.memory", "stages.registry", "uvicorn.error")
-"""Loggers whose messages hold no text of users; of others, only the pattern is written."""
+"""Loggers whose messages contain no text of users; other loggers write only the format string."""
 
 
 class RequestError(Exception):
-    """A request that is refused or has failed: an HTTP status, and one sentence for the client."""
+    """An error response: an HTTP status, and one sentence for the client."""
 
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -34,23 +34,23 @@ class RequestError(Exception):
         self.headers = dict(headers or {})
 
     def render(self) -> Response:
-        """Return the answer, in which half characters of the message are escaped."""
+        """Return the JSON response, with unpaired surrogates escaped."""
         body = json.dumps({"error": self.message})
         return Response(body, self.status, self.headers, "application/json")
 
 
-def missing(name: str) -> RequestError:
-    """Return the error of a missing field, in LibreTranslate's words."""
+def missing_parameter(name: str) -> RequestError:
+    """Return LibreTranslate's error for a missing field."""
     return RequestError(400, f"Invalid request: missing {name} parameter")
 
 
-def beyond_limit(size: int, limit: int) -> RequestError:
-    """Return the error of too many texts or characters, in LibreTranslate's words."""
+def text_limit_exceeded(size: int, limit: int) -> RequestError:
+    """Return LibreTranslate's error for too many texts or characters."""
     return RequestError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
-def too_many(message: str, seconds: float) -> RequestError:
-    """Return the error that tells a client to wait some seconds."""
+def slow_down(message: str, seconds: float) -> RequestError:
+    """Return the 429 error that asks a client to wait some seconds."""
     wait = max(1, round(seconds + 0.5))
     return RequestError(
         429, f"Slowdown: {message}; try again in {wait} seconds", {"Retry-After": str(wait)}
@@ -58,14 +58,14 @@ def too_many(message: str, seconds: float) -> RequestError:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return the type and the place of an error without its message, which may hold user text."""
+    """Return type and traceback of an error without its message, which may contain user text."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]]
     return " > ".join([*places, type(error).__name__])
 
 
 class LogFormatter(logging.Formatter):
-    """Writes a record as one JSON object, or as a short line for people."""
+    """Formats a record as one JSON object, or as a short line for people."""
 
     for_people = False
 
@@ -93,7 +93,7 @@ class LogFormatter(logging.Formatter):
 def set_up_logs(stream: IO[str] | None = None) -> None:
     """Send all logs of this process to a stream, standard error by default.
 
-    They are lines for people on a terminal, and one JSON object a line elsewhere.
+    A terminal shows lines for people; other streams get one JSON object per line.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(formatter := LogFormatter())

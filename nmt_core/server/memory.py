@@ -1,4 +1,4 @@
-"""The translation memory and the journal of suggestions."""
+"""The server's translation memory and journal of suggestions."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import TypeVar
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.server.errors import RequestError, beyond_limit, missing
+from nmt_core.server.errors import RequestError, missing_parameter, text_limit_exceeded
 from nmt_core.server.models import ServedModel
 from nmt_core.server.schemas import Match, SuggestRequest
 from nmt_core.server.settings import ServerConfig
@@ -24,76 +24,77 @@ _log = logging.getLogger(__name__)
 
 ResultT = TypeVar("ResultT")
 
-MAX_MATCHED = 50
-"""Sentences of a text that are compared with those of the memory."""
+MAX_MATCHED_SENTENCES = 50
+"""Maximum sentences of a text to look up similar units for."""
 
-MAX_SUGGESTED = 5000
-"""Characters of a suggestion, and of its source."""
+MAX_SUGGESTION_CHARACTERS = 5000
+"""Maximum characters of a suggestion, and of its source."""
 
-SUGGESTED_PER_MINUTE = 10_000
-"""Bytes of suggestions that a user may send in a minute: at most 14 MB a day."""
+SUGGESTION_RATE = 10_000
+"""Maximum bytes of suggestions per user and minute, which is 14 MB per day."""
 
 
 class ServedMemory:
-    """Approved translations, and those of sentences of at least a similarity."""
+    """A translation memory; ``threshold`` is the minimum similarity of a match, from 0 to 1."""
 
     def __init__(self, path: Path, threshold: float) -> None:
         self.threshold = threshold
         self.problem = ""
-        """Why it is not used now; empty if it is."""
+        """The last error; empty if the last look-up succeeded."""
         if not path.exists():
-            _log.warning("the translation memory %s is new; nmt memory import fills it", path)
+            _log.warning("the translation memory %s is new; fill it with nmt memory import", path)
         self._memory = TranslationMemory(path)
 
     async def recall(
         self, user: User, pair: LanguageCodes, project: str, lines: Sequence[str]
     ) -> dict[str, Translation]:
-        """Return the approved translations of those lines that have one."""
+        """Return the approved translation of each line that has one."""
         scope = _name_scope(user, pair, project)
-        found = await self._look_up(lambda line: self._memory.find_exact(line, scope), lines)
-        return {line: remember_translation(unit.target) for line, unit in found.items() if unit}
+        units = await self._look_up(lambda line: self._memory.find_exact(line, scope), lines)
+        return {line: remember_translation(unit.target) for line, unit in units.items() if unit}
 
     async def match(
         self, user: User, pair: LanguageCodes, project: str, lines: Sequence[str]
     ) -> dict[str, list[Match]]:
-        """Return approved translations of sentences like the first ``MAX_MATCHED`` lines."""
-        scope, first = _name_scope(user, pair, project), [*dict.fromkeys(lines)][:MAX_MATCHED]
-        found = await self._look_up(
-            lambda line: self._memory.search(line, scope, threshold=self.threshold), first
+        """Return the similar units of each of the first ``MAX_MATCHED_SENTENCES`` lines."""
+        scope, first = _name_scope(user, pair, project), [*dict.fromkeys(lines)]
+        matches = await self._look_up(
+            lambda line: self._memory.search(line, scope, threshold=self.threshold),
+            first[:MAX_MATCHED_SENTENCES],
         )
         return {
-            line: [describe_match(unit, line) for unit in units] for line, units in found.items()
+            line: [describe_match(unit, line) for unit in units] for line, units in matches.items()
         }
 
     async def _look_up(
         self, find: Callable[[str], ResultT], lines: Sequence[str]
     ) -> dict[str, ResultT]:
-        """Return what the memory has of lines; nothing if it fails, for translating goes on."""
+        """Return the result for each line; if the memory fails, log the error and return {}."""
         try:
-            found = await asyncio.to_thread(lambda: {line: find(line) for line in lines})
+            results = await asyncio.to_thread(lambda: {line: find(line) for line in lines})
         except NmtError as error:
             if str(error) != self.problem:
                 _log.warning("the translation memory is not used: %s", error)
             self.problem = str(error)
             return {}
         self.problem = ""
-        return found
+        return results
 
 
 def describe_match(unit: MemoryMatch, line: str) -> Match:
-    """Return a unit that is like a line, with what differs."""
-    parts = list_differences(unit.source, line)
-    difference = [{"kind": kind, "text": text} for kind, text in parts]
+    """Return a similar unit as JSON, with its differences from the line."""
+    spans = list_differences(unit.source, line)
+    difference = [{"kind": kind, "text": text} for kind, text in spans]
     return {**unit._asdict(), "score": round(unit.score, 4), "difference": difference}
 
 
 def _name_scope(user: User, pair: LanguageCodes, project: str) -> MemoryScope:
-    source, target = pair  # which the operator may name freely
+    source, target = pair  # without validation, because operators may use other codes
     return MemoryScope(Languages.model_construct(source=source, target=target), project, user.key)
 
 
 def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal:
-    """Return the journal that keeps suggestions, unless users lack keys or it cannot be read."""
+    """Return the journal of suggestions."""
     if config.suggestions == "keys" and not has_keys:
         raise ConfigError("--suggestions keys requires --api-keys FILE")
     if config.corrections is None:
@@ -104,20 +105,20 @@ def open_journal(config: ServerConfig, *, has_keys: bool) -> CorrectionJournal:
 
 
 def measure_suggestion(request: SuggestRequest) -> int:
-    """Return the bytes of a suggestion; refuse one that is empty or too long."""
+    """Return the size of a suggestion in bytes."""
     for name, text in (("q", request.q), ("s", request.s)):
         if not text.strip():
-            raise missing(name)
+            raise missing_parameter(name)
     texts = (request.q, request.s, request.before)
-    if (longest := max(map(len, texts))) > MAX_SUGGESTED:
-        raise beyond_limit(longest, MAX_SUGGESTED)
+    if (longest := max(map(len, texts))) > MAX_SUGGESTION_CHARACTERS:
+        raise text_limit_exceeded(longest, MAX_SUGGESTION_CHARACTERS)
     return len("".join(texts).encode())
 
 
-async def keep_suggestion(
+async def append_suggestion(
     journal: CorrectionJournal, user: User, request: SuggestRequest, model: ServedModel
 ) -> None:
-    """Append a suggestion to a journal; it is on the disk when this returns."""
+    """Append a suggestion to the journal, and wait until it is on disk."""
     source, target = model.pair
     try:
         suggestion = Suggestion(
@@ -130,7 +131,7 @@ async def keep_suggestion(
         )
         await asyncio.to_thread(journal.suggest, suggestion)
     except NmtError as error:
-        _log.error("a suggestion could not be kept: %s", error)
+        _log.error("cannot store a suggestion: %s", error)
         raise RequestError(
-            507, "the server could not keep the suggestion, and its log says why; try later"
+            507, "the server cannot store the suggestion; see its log, and try again later"
         ) from None

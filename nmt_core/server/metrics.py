@@ -1,4 +1,4 @@
-"""Metrics of the server, for Prometheus."""
+"""Prometheus metrics of the server."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -23,7 +23,7 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
 class Metrics:
-    """All counts of one server, in a registry of their own."""
+    """All metrics of one server, in a separate registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -31,42 +31,40 @@ class Metrics:
         counter = partial(Counter, namespace="nmt", registry=self.registry)
         gauge = partial(Gauge, namespace="nmt", registry=self.registry)
         histogram = partial(Histogram, namespace="nmt", registry=self.registry)
-        self._requests = counter("requests", "Requests answered.", ["route", "status"])
+        self._requests = counter("requests", "Answered requests.", ["route", "status"])
         self._seconds = histogram(
             "request_seconds",
-            "Seconds from a request's head to the end of its answer.",
+            "Seconds from a request's head to the end of its response.",
             ["route"],
             buckets=SECONDS,
         )
-        self.gone = counter("gone", "Clients that hung up before the answer.")
-        self.failures = counter("failures", "Requests the engine failed for.")
-        self._batch_sentences = histogram("batch_sentences", "Sentences of a batch.", buckets=SIZES)
-        self._batch_tokens = histogram("batch_tokens", "Source tokens of a batch.", buckets=SIZES)
-        self._tokens = counter("tokens", "Tokens read and written.", ["pair", "side"])
-        self._breaches = counter("breaches", "Literals that were lost.", ["pair", "kind"])
+        self.gone = counter("gone", "Clients that disconnected before the response.")
+        self.failures = counter("failures", "Requests for which the engine failed.")
+        self._batch_sentences = histogram("batch_sentences", "Sentences per batch.", buckets=SIZES)
+        self._batch_tokens = histogram("batch_tokens", "Source tokens per batch.", buckets=SIZES)
+        self._tokens = counter("tokens", "Source and target tokens.", ["pair", "side"])
+        self._breaches = counter("breaches", "Literals lost or added.", ["pair", "kind"])
         self._unknown = counter(
-            "sentences_unknown", "Sentences with words that training never had.", ["pair"]
+            "sentences_unknown", "Sentences with words unknown to training.", ["pair"]
         )
         self._confidence = histogram(
             "confidence", "Confidence of translations.", ["pair"], buckets=BOUNDS
         )
         self._validation = gauge(
             "confidence_validation",
-            "The share of validation text whose confidence is at most le.",
+            "Share of validation sentences whose confidence is at most le.",
             ["pair", "le"],
         )
-        self.queue_tokens = gauge("queue_tokens", "Source tokens that wait.")
-        self.queue = gauge("queue_requests", "Requests that wait.")
-        self.swaps = counter("swaps", "Models that replaced another.")
-        self._models = gauge(
-            "model", "The models that translate.", ["pair", "version", "digest", "engine"]
-        )
+        self.queue_tokens = gauge("queue_tokens", "Source tokens in the queue.")
+        self.queue = gauge("queue_requests", "Requests in the queue.")
+        self.swaps = counter("swaps", "Replacements of a model by a newer one.")
+        self._models = gauge("model", "Served models.", ["pair", "version", "digest", "engine"])
         self._current = gauge(
-            "model_current", "Whether a model is the one to serve, as far as is known.", ["pair"]
+            "model_current", "1 if the served model is up to date, 0 after a problem.", ["pair"]
         )
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         self._requests.labels(route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
 
@@ -88,7 +86,7 @@ class Metrics:
                 self._confidence.labels(pair).observe(best.confidence)
 
     def render(self, models: Models) -> bytes:
-        """Return all counts as Prometheus reads them."""
+        """Return all metrics in Prometheus's text format."""
         for gauge in (self._models, self._current, self._validation):
             gauge.clear()
         for watched in models.watched:

@@ -1,4 +1,4 @@
-"""Middleware around every request: checks, limits, headers, metrics and logs."""
+"""Middleware for all requests: checks, limits, headers, metrics and logs."""
 
 import asyncio
 import logging
@@ -19,8 +19,8 @@ from nmt_core.server.users import name_client, parse_address
 
 _log = logging.getLogger(__name__)
 
-HEADERS = {
-    # the page loads nothing from elsewhere, and nothing inline
+DEFAULT_HEADERS = {
+    # the page loads no resources of other sites, and has no inline scripts or styles
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
         "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
@@ -31,26 +31,26 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-"""Headers of every answer that does not set them itself."""
+"""Headers of every response that does not set them itself."""
 
 READ_SECONDS = 20.0
-"""Seconds that a client may take to send a request."""
+"""Maximum seconds for a client to send a request."""
 
 CLOSE = {"Connection": "close"}
 
 
 @dataclass
 class RequestMiddleware:
-    """Refuses forbidden and oversized requests, counts and logs all of them."""
+    """Rejects forbidden and oversized requests; counts and logs all requests."""
 
     app: ASGIApp
     config: ServerConfig
     metrics: Metrics
     held: Counter[str] = field(default_factory=Counter)
-    """Bytes of requests and answers in memory by client."""
+    """Bytes of requests and responses in memory, by client."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer it."""
+        """Pass a request to the application, or reject it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -62,73 +62,73 @@ class RequestMiddleware:
 
 
 class _Exchange:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(
         self, middleware: RequestMiddleware, scope: Scope, receive: Receive, send: Send
     ) -> None:
         self._config, self._held = middleware.config, middleware.held
         self._client = name_client((scope.get("client") or ("unknown",))[0])
-        # a HEAD is answered by the routes as a GET; the server leaves the body out
+        # the routes handle HEAD as GET, and the server omits the body
         self._scope = {**scope, "method": scope["method"].replace("HEAD", "GET")}
         self._receive, self._send = receive, send
         self._began = time.monotonic()
         self._id = uuid.uuid4().hex[:12]
         self._status = 0
-        """0 until the answer begins."""
+        """0 until the response begins."""
         self._start: Message
-        """Head of the answer, which waits for the first bytes of the body."""
+        """Head of the response, sent with the first bytes of the body."""
         self._bytes, self._held_bytes = 0, 0
         self._is_whole, self._is_refused = False, False
         is_file = scope["path"] == "/translate_file"
-        config = self._config  # JSON may write a character in 12 bytes
-        longest = 12 * config.max_characters + 100 * config.max_texts
-        self._limit = 10_000 + (config.max_file_bytes if is_file else longest)
+        config = self._config  # JSON takes up to 12 bytes per character
+        text_bytes = 12 * config.max_characters + 100 * config.max_texts
+        self._limit = 10_000 + (config.max_file_bytes if is_file else text_bytes)
 
     async def run(self, app: ASGIApp) -> None:
-        """Check the head, then let the routes answer."""
+        """Check the head, then pass the request to the application."""
         headers, refusal = Headers(scope=self._scope), None
         try:
             if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, 6.1
                 both = "the request has both Content-Length and Transfer-Encoding; send one of them"
-                raise RequestError(400, both, CLOSE)  # noqa: TRY301 - answered like all others
+                raise RequestError(400, both, CLOSE)  # noqa: TRY301 - handled like the others
             check_host(headers, self._config)
             check_origin(self._scope["method"], headers, self._config)
             await app(self._scope, self.receive, self.send)
         except RequestError as error:
             refusal = error
-        except ClientDisconnect:  # the answer has no reader
+        except ClientDisconnect:
             self._status = 499
-        except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
+        except Exception as error:  # noqa: BLE001 - the message of any error may contain user text
             failure = describe_failure(error)
             _log.error("a request failed", extra={"id": self._id, "failure": failure})
-            failed = f"the server failed; its log says why, at request {self._id}"
+            failed = f"the server failed; see its log at request {self._id}"
             refusal = RequestError(500, failed)
-        if refusal and not self._status:  # else the connection is closed amid the answer
+        if refusal and not self._status:  # a response that has begun is cut off instead
             self._is_refused = True
             await refusal.render()(self._scope, self._receive, self.send)
 
     async def receive(self) -> Message:
-        """Return the next part of the body, or refuse a body that is too large or too slow."""
-        if self._is_whole:  # and the routes wait until the client hangs up
+        """Return the next message of the body."""
+        if self._is_whole:  # the routes wait for the disconnect
             return await self._receive()
         try:
             async with asyncio.timeout(self._began + READ_SECONDS - time.monotonic()):
                 message = await self._receive()
         except TimeoutError:
-            slow = f"the request was not whole after {READ_SECONDS:g} seconds; send it faster"
+            slow = f"the request took more than {READ_SECONDS:g} seconds to arrive; send less"
             raise RequestError(408, slow, CLOSE) from None
         size = len(message.get("body", b""))
         self._bytes += size
         self._is_whole = not message.get("more_body", False)
         if self._bytes > self._limit:
-            limit = f"a request may have {self._limit} bytes; send less at once"
+            limit = f"the request exceeds {self._limit} bytes; send less at once"
             raise RequestError(413, limit, CLOSE)
         self._hold(size)
         return message
 
     def _hold(self, size: int) -> None:
-        """Count bytes in memory; refuse them beyond the limit, of which a client has half."""
+        """Count bytes in memory; raise a RequestError beyond the limit, or half for a client."""
         limit = max(self._config.max_held_bytes, 4 * self._config.max_file_bytes)
         if self._held.total() + size > limit or self._held[self._client] + size > limit / 2:
             full = "the server has no memory for more requests; try again in 5 seconds"
@@ -137,7 +137,7 @@ class _Exchange:
         self._held_bytes += size
 
     async def send(self, message: Message) -> None:
-        """Pass the answer on, with the headers that every answer has."""
+        """Send a message of the response, with the default headers."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -146,7 +146,7 @@ class _Exchange:
         if not self._status:
             self._status = self._start["status"]
             headers = MutableHeaders(scope=self._start)
-            for name, value in HEADERS.items():
+            for name, value in DEFAULT_HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self._id
             await self._send(self._start)
@@ -165,10 +165,10 @@ class _Exchange:
 
 
 def check_host(headers: Headers, config: ServerConfig) -> None:
-    """Refuse a host name that a page of another site may have pointed to this machine.
+    """Check the host name against DNS rebinding.
 
-    The server accepts addresses, which no name server has a say in, localhost and its own names.
-    A request without ``Host`` comes from no browser, but such as the check of a load balancer.
+    IP addresses, localhost and the configured names are accepted. A request without ``Host`` does
+    not come from a browser, but for example from a load balancer's health check.
     """
     if "host" not in headers:
         return
@@ -182,14 +182,14 @@ def check_host(headers: Headers, config: ServerConfig) -> None:
 
 
 def check_origin(method: str, headers: Headers, config: ServerConfig) -> None:
-    """Refuse requests from pages of other sites, unless the site is allowed."""
+    """Raise a RequestError for a request from a page of another site that is not allowed."""
     origin = headers.get("origin")
     if origin is None or method in ("GET", "HEAD", "OPTIONS"):
         return
     if {"*", origin} & set(config.origins) or _split(origin).netloc == headers.get("host"):
         return
     raise RequestError(
-        403, "pages of other sites may not use this server; start it with --origin to allow one"
+        403, "pages of this site must not use the server; start it with --origin to allow the site"
     )
 
 
@@ -198,5 +198,5 @@ def _split(address: str) -> SplitResult:
         return urlsplit(address)
     except ValueError:
         raise RequestError(
-            400, f"{address[:100]!r} in a header of the request is not an address; correct it"
+            400, f"{address[:100]!r} in a header of the request is not a valid address; correct it"
         ) from None

@@ -1,8 +1,8 @@
 """The served models by language pair, and their replacement while the server runs.
 
-A newer model is loaded beside the one that serves, verified, and only then put in its place;
-requests that have begun keep theirs. One that cannot be loaded, or does not translate as it did
-when it was exported, is refused once, and the old one stays.
+A newer model is loaded and verified before it replaces the served model. Running requests keep the
+old model. A model that cannot be loaded, or fails its golden sentences, is rejected, and the old
+model stays.
 """
 
 import logging
@@ -31,31 +31,31 @@ CARD = "README.md"
 MAX_CARD_CHARACTERS = 100_000
 
 Bundle = tuple[Path, str, str]
-"""An exported model on disk: its folder, its name for people, such as its number in a registry, and
-the digest of its manifest, which is equal for equal models."""
+"""An exported model on disk: its folder, its version for people, such as its number in a registry,
+and the digest of its manifest, which is equal for equal models."""
 
 Poll = Callable[[], Bundle]
-"""Returns the model to serve now, which stays on disk; raises an ``NmtError`` if it is unknown."""
+"""Returns the model to serve now; raises an ``NmtError`` if it is unknown."""
 
 Load = Callable[[Path], Translator]
-"""Loads an exported model that is whole and translates as it should; raises an ``NmtError``."""
+"""Loads and checks an exported model; raises an ``NmtError`` if a check fails."""
 
 
 def poll_folder(folder: Path) -> Bundle:
-    """Return the model that is in a folder now; another one may replace it."""
+    """Return the model that is currently in a folder."""
     try:
         digest = seal.digest_bundle(folder)
     except OSError as error:
         raise BundleError(
-            f"{folder} is not an exported model, for its {seal.MANIFEST} cannot be read "
-            f"({error.strerror}); name the folder that the export stage wrote"
+            f"{folder} is not an exported model: its {seal.MANIFEST} cannot be read "
+            f"({error.strerror}); give the output folder of the export stage"
         ) from None
     return folder, digest[:12], digest
 
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A model that translates."""
+    """A loaded model with its description."""
 
     pair: LanguageCodes
     translator: Translator
@@ -67,110 +67,110 @@ class ServedModel:
 
 
 @dataclass
-class Watched:
+class WatchedModel:
     """The source of a model, and the model loaded from it."""
 
     poll: Poll
     pair: LanguageCodes | None = None
-    """Languages, if the model does not name its own."""
+    """Languages of a model that does not name its languages."""
     model: ServedModel | None = None
     problem: str = ""
-    """Why the model may not be the one to serve; empty if it is."""
-    refused: dict[str, str] = field(default_factory=dict)
-    """Why models could not be served, by their digests."""
+    """Why the served model may be outdated; empty if it is current."""
+    rejected: dict[str, str] = field(default_factory=dict)
+    """Why models cannot be served, by digest."""
 
-    def renew(self, load: Load) -> ServedModel | None:
-        """Poll the source; load and return its model if it is another.
+    def refresh(self, load: Load) -> ServedModel | None:
+        """Poll the source; load and return a new model, or return None if it has not changed.
 
         Raises:
-            NmtError: if it is not known, or cannot be served; the old one stays.
+            NmtError: if the model is unknown or cannot be served; the old model stays.
         """
         folder, version, digest = self.poll()
         if self.model and digest == self.model.digest:
             self.problem = ""
             return None
-        if digest in self.refused:
-            self.problem = self.refused[digest]
+        if digest in self.rejected:
+            self.problem = self.rejected[digest]
             return None
         try:
             translator = load(folder)
             pair = self._check_pair(folder, translator)
         except NmtError as error:
-            self.refused[digest] = str(error)
+            self.rejected[digest] = str(error)
             raise
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.model = ServedModel(pair, translator, version, digest, now, read_card(folder))
         self.problem = ""
-        self.refused.clear()
+        self.rejected.clear()
         return self.model
 
     def _check_pair(self, folder: Path, translator: Translator) -> LanguageCodes:
         pair = translator.languages.codes if translator.languages else self.pair
         if pair is None:
             raise ConfigError(
-                f"{folder} does not name its languages; name them before the folder, such as "
+                f"{folder} does not name its languages; give them before the folder, such as "
                 f"de-en={folder}"
             )
         expected = self.model.pair if self.model else self.pair or pair
         if pair != expected:
-            wanted = "-".join(expected)
+            name = "-".join(expected)
             raise ConfigError(
-                f"{folder} translates {'-'.join(pair)}, not {wanted}; give a model of {wanted}, or "
-                f"start the server anew"
+                f"{folder} translates {'-'.join(pair)}, not {name}; give a model of {name}, or "
+                f"restart the server"
             )
         return pair
 
 
 class Models:
-    """All models that are served, at most one for a pair of languages."""
+    """All served models, at most one per language pair."""
 
-    def __init__(self, watched: Sequence[Watched], load: Load) -> None:
+    def __init__(self, watched: Sequence[WatchedModel], load: Load) -> None:
         self.watched = list(watched)
         self._load = load
         for source in self.watched:
-            source.renew(load)
+            source.refresh(load)
         pairs = ["-".join(model.pair) for model in self.served]
         if not pairs:
-            raise ConfigError("there is no model to serve; name one")
+            raise ConfigError("there is no model to serve; give a model folder")
         if repeated := {pair for pair in pairs if pairs.count(pair) > 1}:
             raise ConfigError(
-                f"several models translate {', '.join(sorted(repeated))}; name one of them"
+                f"several models translate {', '.join(sorted(repeated))}; give only one per pair"
             )
 
     @property
     def served(self) -> list[ServedModel]:
-        """The models that translate now."""
+        """The models that are currently served."""
         return [source.model for source in self.watched if source.model]
 
     @property
     def codes(self) -> list[str]:
-        """All languages that are translated from or into."""
+        """The codes of all source and target languages."""
         return sorted({code for model in self.served for code in model.pair})
 
-    def renew(self) -> int:
-        """Poll all sources; return how many models replaced another. New problems are logged."""
+    def refresh(self) -> int:
+        """Poll all sources, log new problems, and return the number of replaced models."""
         replaced = 0
         for source in self.watched:
             problem = source.problem
             try:
-                if model := source.renew(self._load):
+                if model := source.refresh(self._load):
                     replaced += 1
                     pair = "-".join(model.pair)
-                    _log.info("version %s of %s is served now", model.version, pair)
+                    _log.info("now serving version %s of %s", model.version, pair)
             except NmtError as error:
                 source.problem = str(error)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the old model serves on
+            except Exception as error:  # noqa: BLE001 - any error leaves the old model in place
                 source.problem = f"a model could not be loaded ({describe_failure(error)})"
             if source.problem not in ("", problem):
-                _log.warning("the old model serves on: %s", source.problem)
+                _log.warning("the server keeps the old model: %s", source.problem)
         return replaced
 
     def list_sources(self, target: str) -> list[str]:
-        """Return the languages that are translated into another."""
+        """Return the source languages of a target language."""
         return [source for source, into in (model.pair for model in self.served) if into == target]
 
     def find(self, source: str, target: str) -> ServedModel:
-        """Return the model of two languages, or refuse in LibreTranslate's words."""
+        """Return the model of a language pair; raise LibreTranslate's error if there is none."""
         for model in self.served:
             if model.pair == (source, target):
                 return model
@@ -181,7 +181,7 @@ class Models:
         raise RequestError(400, f"{into} is not available as a target language from {origin}")
 
     def list_languages(self) -> list[dict[str, Any]]:
-        """Return every language with those it is translated into, as LibreTranslate does."""
+        """Return every language with its target languages, in LibreTranslate's format."""
         targets: dict[str, set[str]] = {}
         for source, target in sorted(model.pair for model in self.served):
             targets.setdefault(source, {source}).add(target)
@@ -193,7 +193,7 @@ class Models:
 
 
 def read_card(folder: Path) -> str:
-    """Return the card of a verified bundle, in Markdown; empty if it has none."""
+    """Return the model card of a verified bundle in Markdown, or "" if there is none."""
     try:
         with (folder / CARD).open(encoding="utf-8", errors="replace") as file:
             return file.read(MAX_CARD_CHARACTERS)
@@ -202,35 +202,35 @@ def read_card(folder: Path) -> str:
 
 
 AUTO = "auto"
-"""Value of the source language that asks for its detection."""
+"""Source language that requests language detection."""
 
-NAMES = {**Locale("en").languages, "bn": "Bengali"}
-"""English names by code, as LibreTranslate says them: it has no Bangla."""
+LANGUAGE_NAMES = {**Locale("en").languages, "bn": "Bengali"}
+"""LibreTranslate's English names by code; CLDR's name of Bengali is Bangla."""
 
-READ_CHARACTERS = 2000
-"""Characters of a text that are read; more do not help."""
+DETECTION_CHARACTERS = 2000
+"""Maximum characters of a text for language detection; more do not help."""
 
 
 def name_language(code: str) -> str:
-    """Return the English name of a language, or its code if it has none."""
-    return str(NAMES.get(code, code))
+    """Return the English name of a language, or its code if the name is unknown."""
+    return str(LANGUAGE_NAMES.get(code, code))
 
 
 @cache
 def load_detector() -> Any:
-    """Return the classifier, py3langid, which takes 1.5 processor seconds and 100 MB at first."""
+    """Return py3langid's classifier; the first call takes 1.5 seconds of CPU time and 100 MB."""
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
 def detect_languages(text: str, among: Collection[str]) -> list[Detected]:
-    """Return some languages, the likeliest first; confidence is that among all languages.
+    """Return the languages of ``among``, most likely first, with confidences among all languages.
 
-    If the classifier knows none of them, the first is returned, with no confidence.
+    If the classifier knows none of them, the result is the first code with confidence 0.
     """
-    ranked = load_detector().rank(text[:READ_CHARACTERS])
-    known = [
+    ranked = load_detector().rank(text[:DETECTION_CHARACTERS])
+    candidates = [
         Detected(language=language, confidence=round(100 * share, 1))
         for language, share in ranked
         if language in among
     ]
-    return known or [Detected(language=min(among), confidence=0.0)]
+    return candidates or [Detected(language=min(among), confidence=0.0)]

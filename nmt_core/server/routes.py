@@ -1,4 +1,4 @@
-"""The routes: LibreTranslate's API, and status and metrics for the operator."""
+"""The routes: LibreTranslate's API, and status and metrics for operators."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 
 from nmt_core.documents.formats import list_suffixes
-from nmt_core.server.errors import RequestError, missing
+from nmt_core.server.errors import RequestError, missing_parameter
 from nmt_core.server.models import AUTO, ServedModel, load_detector, name_language
 from nmt_core.server.schemas import (
     Body,
@@ -39,10 +39,10 @@ REFUSAL = {"type": "object", "properties": {"error": {"type": "string"}}, "requi
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": description, "content": {"application/json": {"schema": REFUSAL}}}
     for status, description in {
-        400: "The request is wrong, longer than it may be, or lacks the API key",
-        403: "The API key is wrong",
-        413: "The request is larger than it may be",
-        429: "Too many requests; Retry-After says when to come again",
+        400: "The request is invalid or too long, or the API key is missing",
+        403: "The API key is invalid",
+        413: "The request is too large",
+        429: "Too many requests; Retry-After says when to try again",
         500: "The server failed",
     }.items()
 }
@@ -54,7 +54,7 @@ ResultT = TypeVar("ResultT")
 
 
 def describe_body(kind: type[Body], *media_types: str, **more: Any) -> dict[str, Any]:
-    """Return OpenAPI's description of a body in some media types, with more fields."""
+    """Return the OpenAPI schema of a request body in some media types, with additional fields."""
     schema = kind.model_json_schema()
     schema["properties"] |= more
     schema["required"] = [*more, *schema["required"]]
@@ -63,48 +63,48 @@ def describe_body(kind: type[Body], *media_types: str, **more: Any) -> dict[str,
 
 
 def find_service(request: Request) -> Service:
-    """Return the service that the app state holds."""
+    """Return the application's service."""
     return request.app.state.service
 
 
-def admit(request: Request, key: str | None = None) -> User:
-    """Return the user of a request, by a key of its fields, its address or ``Authorization``."""
-    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
-    bearer = sent.strip() if scheme.lower() == "bearer" else None
+def authenticate(request: Request, key: str | None = None) -> User:
+    """Return the user of a request, by the API key in its fields, URL or ``Authorization``."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    bearer = token.strip() if scheme.lower() == "bearer" else None
     address = name_client(request.client.host) if request.client else "unknown"
     key = key or request.query_params.get("api_key") or bearer
-    return find_service(request).admit(key, address)
+    return find_service(request).authenticate(key, address)
 
 
-async def read_admitted(request: Request) -> dict[str, Any]:
-    """Return the fields of a request; a key in its head is checked before its body is read."""
+async def read_authenticated(request: Request) -> dict[str, Any]:
+    """Return the fields of a request; a key in its head is checked before the body is read."""
     if request.query_params.get("api_key") or request.headers.get("authorization"):
-        admit(request)
+        authenticate(request)
     return await read_fields(request)
 
 
-async def finish(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
-    """Return the result of work; cancel it if the client hangs up or its time is over."""
+async def run_connected(request: Request, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+    """Return the result of ``work``; cancel it if the client disconnects or time runs out."""
     service = find_service(request)
     seconds = service.config.work_seconds
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(wait_until_gone(request))
+    gone = asyncio.ensure_future(wait_for_disconnect(request))
     try:
         await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         if gone.done():
             service.metrics.gone.inc()
-            raise RequestError(499, "the client has gone")
-        late = f"this took longer than the {seconds:g} seconds that it may; send less at once"
+            raise RequestError(499, "the client disconnected")
+        late = f"the request took more than {seconds:g} seconds; send less at once"
         raise RequestError(503, late)
     finally:
         task.cancel()
         gone.cancel()
 
 
-async def wait_until_gone(request: Request) -> None:
-    """Return when the client has hung up."""
+async def wait_for_disconnect(request: Request) -> None:
+    """Wait until the client disconnects."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -117,9 +117,9 @@ async def wait_until_gone(request: Request) -> None:
 )
 async def post_translation(request: Request) -> Response:
     """Translate a text, or a list of texts."""
-    fields = build_request(TranslateRequest, await read_admitted(request))
-    user = admit(request, fields.api_key)
-    answer = await finish(request, find_service(request).translate(user, fields))
+    fields = build_request(TranslateRequest, await read_authenticated(request))
+    user = authenticate(request, fields.api_key)
+    answer = await run_connected(request, find_service(request).translate(user, fields))
     return Response(answer, media_type="application/json")
 
 
@@ -131,14 +131,14 @@ async def post_translation(request: Request) -> Response:
 )
 async def post_file(request: Request) -> FileAnswer:
     """Translate a file; /frontend/settings lists the formats as supportedFilesFormat."""
-    form = await read_admitted(request)
+    form = await read_authenticated(request)
     file = form.get("file")
     if not isinstance(file, SimpleNamespace) or not file.name:
-        raise missing("file")
+        raise missing_parameter("file")
     fields = build_request(FileRequest, form)
-    user = admit(request, fields.api_key)
+    user = authenticate(request, fields.api_key)
     work = find_service(request).translate_file(user, fields, file.name, file.content)
-    key, answer = await finish(request, work)
+    key, answer = await run_connected(request, work)
     answer.translatedFileUrl = str(request.url_for("download", key=key))
     return answer
 
@@ -149,24 +149,24 @@ async def download(request: Request, key: str) -> Response:
     _, name, mime_type, content = find_service(request).fetch_file(key)
     disposition = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
-    # the file says its encoding, which need not be UTF-8
+    # without charset, because the file names its encoding
     return Response(content, headers=headers | {"Content-Type": mime_type})
 
 
 @router.post("/detect", responses=REFUSALS, openapi_extra=describe_body(DetectRequest))
 async def post_detection(request: Request) -> list[Detected]:
-    """Detect the served language of a text; the likeliest comes first."""
-    fields = build_request(DetectRequest, await read_admitted(request))
-    return await find_service(request).detect(admit(request, fields.api_key), fields)
+    """Detect the language of a text among the served languages, most likely first."""
+    fields = build_request(DetectRequest, await read_authenticated(request))
+    return await find_service(request).detect(authenticate(request, fields.api_key), fields)
 
 
 @router.post("/suggest", responses=REFUSALS, openapi_extra=describe_body(SuggestRequest))
 async def post_suggestion(request: Request) -> dict[str, bool]:
-    """Suggest a better translation, if the operator allows it."""
+    """Suggest a better translation, if the server accepts suggestions."""
     service = find_service(request)
     service.open_journal()
-    fields = build_request(SuggestRequest, await read_admitted(request))
-    await service.suggest(admit(request, fields.api_key), fields)
+    fields = build_request(SuggestRequest, await read_authenticated(request))
+    await service.suggest(authenticate(request, fields.api_key), fields)
     return {"success": True}
 
 
@@ -178,13 +178,13 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 
 @router.get("/frontend/settings")
 async def frontend_settings(request: Request) -> dict[str, Any]:
-    """Return the settings of a page, and load the language detector that it may need next."""
+    """Return the settings of the page; starts loading the language detector."""
     Thread(target=load_detector, daemon=True).start()
     service = find_service(request)
     config, (_, target) = service.config, service.models.served[0].pair
     return {
         "charLimit": config.max_characters,
-        "frontendTimeout": 500,  # milliseconds after a key was pressed
+        "frontendTimeout": 500,  # milliseconds after a key press
         "apiKeys": service.keys is not None,
         "keyRequired": service.keys is not None,
         "suggestions": service.journal is not None,
@@ -227,7 +227,7 @@ async def health() -> dict[str, str]:
 @router.get("/status")
 async def status(request: Request) -> dict[str, Any]:
     """List models, the queue and problems; requires a key if keys are in use."""
-    admit(request)
+    authenticate(request)
     service = find_service(request)
     models = [
         describe_model(model)
@@ -244,7 +244,7 @@ async def status(request: Request) -> dict[str, Any]:
 @router.get("/metrics", include_in_schema=False)
 async def metrics(request: Request) -> Response:
     """Return the counts for Prometheus; requires a key if keys are in use."""
-    admit(request)
+    authenticate(request)
     service = find_service(request)
     text = service.metrics.render(service.models)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
@@ -252,11 +252,11 @@ async def metrics(request: Request) -> Response:
 
 @router.get("/spec", include_in_schema=False)
 async def spec(request: Request) -> JSONResponse:
-    """Describe the API to programs, as `/openapi.json` does, at LibreTranslate's address."""
+    """Return the OpenAPI schema at LibreTranslate's path; the same as `/openapi.json`."""
     return JSONResponse(request.app.openapi())
 
 
 @router.get("/docs", include_in_schema=False)
 async def docs() -> FileResponse:
-    """Describe the API to people; FastAPI's own page would load scripts from another site."""
+    """Return the API documentation; FastAPI's page would load scripts from another site."""
     return FileResponse(str(PAGE / "docs.html"))

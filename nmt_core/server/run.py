@@ -1,4 +1,4 @@
-"""The server as an ASGI application, and as a process that serves it."""
+"""The ASGI application, and the process that serves it."""
 
 import ipaddress
 import logging
@@ -24,7 +24,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.server.errors import RequestError, set_up_logs
 from nmt_core.server.middleware import RequestMiddleware
-from nmt_core.server.models import Load, Models, Watched
+from nmt_core.server.models import Load, Models, WatchedModel
 from nmt_core.server.routes import PAGE, router
 from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
@@ -33,25 +33,26 @@ from nmt_core.server.users import ApiKeys, read_keys
 _log = logging.getLogger(__name__)
 
 UNPROTECTED = (
-    "anybody who reaches this address may use the server; give --api-keys FILE, or leave --host out"
+    "the server is open to everybody who can reach this address; add --api-keys FILE, or remove "
+    "--host"
 )
-"""The warning of a server that is open to others without a key."""
+"""Warning of a server that other machines can reach without API keys."""
 
 MAX_CONNECTIONS = 800
-"""Open connections, fewer than the usual 1,024 open files; further ones are answered 503."""
+"""Maximum open connections, below the usual limit of 1,024 open files; others get a 503."""
 
 PREFIX = re.compile(rb"(?:/[\w.~-]{1,100}){1,10}")
-"""A path below which a proxy serves the API and the page."""
+"""Path prefix under which a proxy serves the API and the page."""
 
 STOP_SECONDS = 30
-"""Seconds for open requests when the server stops."""
+"""Maximum seconds to finish open requests when the server stops."""
 
 
 def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None) -> FastAPI:
-    """Return the application; without ``keys`` everybody may use it."""
+    """Return the application; without ``keys``, everybody can use it."""
     app = FastAPI(
         title="nmt",
-        description="Translates, by LibreTranslate's API.",
+        description="Machine translation with LibreTranslate's API.",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -59,12 +60,12 @@ def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None)
     )
     app.state.service = service = Service(config, models, keys)
     app.include_router(router)
-    # not mounted, or it would answer what a route has but for another method
+    # not mounted, because a mount would answer known paths with other methods
     app.router.default = StaticFiles(directory=str(PAGE), html=True, check_dir=False)
     for error in (RequestError, ConfigError, DocumentError, HTTPException):
         app.add_exception_handler(error, answer_error)
     app.add_middleware(RequestMiddleware, config=config, metrics=service.metrics)
-    if config.origins:  # around the limits, so that pages of friends can read refusals, too
+    if config.origins:  # outermost, so that pages of allowed sites can read error responses
         app.add_middleware(
             CORSMiddleware,
             allow_origins=config.origins,
@@ -78,7 +79,7 @@ def build_app(models: Models, config: ServerConfig, keys: ApiKeys | None = None)
 
 @asynccontextmanager
 async def run_service(app: FastAPI) -> AsyncIterator[None]:
-    """Translate and watch for other models as long as the application runs."""
+    """Run the scheduler and the model watcher as long as the application runs."""
     service: Service = app.state.service
     service.scheduler.start()
     stopped = Event()
@@ -91,26 +92,26 @@ async def run_service(app: FastAPI) -> AsyncIterator[None]:
 
 
 def watch_models(service: Service, stopped: Event) -> None:
-    """Poll again and again for other models, in a thread, since a registry may take minutes."""
+    """Poll for newer models until stopped; runs in a thread, because a poll may take minutes."""
     while not stopped.wait(service.config.watch_seconds):
-        service.metrics.swaps.inc(service.models.renew())
+        service.metrics.swaps.inc(service.models.refresh())
 
 
 def answer_error(request: Request, error: Exception) -> Response:
-    """Answer a request that is refused, cannot be read or has an unknown address."""
+    """Return the error response of an exception."""
     if isinstance(error, HTTPException):
         message = {
-            404: "there is nothing at this address; /docs says what is",
-            405: f"{request.method} is not possible here; /docs says what is",
+            404: "this path does not exist; /docs lists the paths",
+            405: f"{request.method} is not allowed for this path; /docs lists the methods",
         }.get(error.status_code, str(error.detail))
         error = RequestError(error.status_code, message, error.headers)
-    if isinstance(error, ConfigError):  # of a tag or a glossary
+    if isinstance(error, ConfigError):  # an unknown tag or an invalid glossary
         error = RequestError(400, f"Invalid request: {error}")
     return (error if isinstance(error, RequestError) else RequestError(400, str(error))).render()
 
 
 def listen(config: ServerConfig) -> socket.socket:
-    """Return a socket that listens, if the address is free and of this machine."""
+    """Return a listening socket."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
         listening = socket.create_server(
@@ -121,13 +122,13 @@ def listen(config: ServerConfig) -> socket.socket:
             f"cannot listen on {config.host}:{config.port} ({error.strerror or error}); give "
             f"another --port or --host"
         ) from None
-    # or the body of an answer waits 40 ms until the client has said that the head has come
+    # otherwise the body of a response waits up to 40 ms for the client's delayed ACK
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 class TrustedProxies(ProxyHeadersMiddleware):
-    """Takes client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``."""
+    """Sets client, scheme and path prefix from ``X-Forwarded-For``, ``-Proto`` and ``-Prefix``."""
 
     @override
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -140,7 +141,7 @@ class TrustedProxies(ProxyHeadersMiddleware):
 
 
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
-    """Serve until SIGTERM or Ctrl-C; then finish open requests and return."""
+    """Serve until SIGTERM or Ctrl-C, then finish open requests and return."""
     server = uvicorn.Server(
         uvicorn.Config(
             TrustedProxies(cast("Any", app), [*config.trusted_proxies]),
@@ -151,7 +152,7 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             access_log=False,
             server_header=False,
             limit_concurrency=MAX_CONNECTIONS,
-            proxy_headers=False,  # which TrustedProxies reads
+            proxy_headers=False,  # TrustedProxies reads them
             timeout_graceful_shutdown=STOP_SECONDS,
         )
     )
@@ -161,12 +162,12 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
 
 
 def serve_models(
-    watched: Sequence[Watched], load: Load, config: ServerConfig, *, keys: Path | None = None
+    watched: Sequence[WatchedModel], load: Load, config: ServerConfig, *, keys: Path | None = None
 ) -> None:
     """Load models and serve them until SIGTERM or Ctrl-C; ``keys`` is a file of API keys.
 
     Raises:
-        NmtError: if a model cannot be served, or the address is not free.
+        NmtError: if a model cannot be served, or the address is in use.
     """
     api_keys = read_keys(keys) if keys else None
     with listen(config) as listening:
@@ -175,7 +176,7 @@ def serve_models(
         host, port = listening.getsockname()[:2]
         address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
         served = ", ".join("-".join(model.pair) for model in app.state.service.models.served)
-        announced = "translating %s at %s until Ctrl-C; /docs describes the API"
+        announced = "translating %s at %s; press Ctrl-C to stop; /docs describes the API"
         _log.info(announced, served, address, extra={"address": address, "models": served})
         if api_keys is None and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
             _log.warning(UNPROTECTED)

@@ -1,8 +1,8 @@
-"""Batches of tokens for the engine, from the requests of many users in turn.
+"""The scheduler, which combines the requests of many users into batches.
 
-A batch takes a portion of each waiting request, user by user, so that a short sentence never waits
-for a long text. It begins as soon as a worker is free, but if it is smaller than the last it waits
-some milliseconds while others are at work, for their users' next requests are on their way.
+A batch takes a portion of each queued request, user by user, so that a short sentence never waits
+for a long text. A batch starts as soon as a worker is free. If it is smaller than the last batch
+and other requests are active, it waits some milliseconds for further requests.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nmt_core.literals.glossary import Glossary
-from nmt_core.server.errors import RequestError, describe_failure, too_many
+from nmt_core.server.errors import RequestError, describe_failure, slow_down
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import ServedModel
 from nmt_core.server.settings import ServerConfig
@@ -23,12 +23,12 @@ from nmt_core.translation.translation import Translation
 
 _log = logging.getLogger(__name__)
 
-FIRST_SPEED = 2000.0
-"""Tokens a second that are expected before any were translated."""
+INITIAL_SPEED = 2000.0
+"""Expected tokens per second before the first measurement."""
 
 
 class SearchRequest(NamedTuple):
-    """Options of a search; requests with the same options may share a batch."""
+    """Options of a search; requests with equal options can share a batch."""
 
     model: ServedModel
     n_best: int = 1
@@ -38,7 +38,7 @@ class SearchRequest(NamedTuple):
     glossary: Glossary | None = None
 
     def run(self, lines: Sequence[str]) -> list[list[Translation]]:
-        """Translate, best first."""
+        """Return the translations of each line, best first."""
         translator = self.model.translator
         if self.tag:
             translator = translator.choose_tag(self.tag)
@@ -54,13 +54,13 @@ class SearchRequest(NamedTuple):
 
     @property
     def batch_key(self) -> tuple[object, ...]:
-        """The key of requests that may share a batch."""
+        """The key that requests of a batch must share."""
         return id(self.model), *self[1:-1], id(self.glossary)
 
 
 @dataclass(eq=False)
 class _Job:
-    """A request that waits or is partly under way."""
+    """A request in the queue, or partly in progress."""
 
     user: str
     search: SearchRequest
@@ -68,26 +68,26 @@ class _Job:
     tokens: Sequence[int]
     answer: "asyncio.Future[list[list[Translation]]]"
     translations: dict[int, list[Translation]] = field(default_factory=dict)
-    begun: int = 0
-    """Lines that are translated, or in a batch."""
+    started: int = 0
+    """Number of lines that are translated or in a batch."""
 
     @property
     def waiting_tokens(self) -> int:
-        """Tokens of the lines that wait."""
-        return sum(self.tokens[self.begun :])
+        """Tokens of the lines that are not in a batch yet."""
+        return sum(self.tokens[self.started :])
 
-    def take(self, room: int, *, force: bool) -> range:
-        """Return the numbers of the next lines that fit, and at least one with ``force``."""
-        first = self.begun
-        while self.begun < len(self.lines):
-            room -= self.tokens[self.begun]
-            if room < 0 and not (force and self.begun == first):
+    def take_lines(self, max_tokens: int, *, force: bool) -> range:
+        """Return the numbers of the next lines within ``max_tokens``; at least 1 if ``force``."""
+        first = self.started
+        while self.started < len(self.lines):
+            max_tokens -= self.tokens[self.started]
+            if max_tokens < 0 and not (force and self.started == first):
                 break
-            self.begun += 1
-        return range(first, self.begun)
+            self.started += 1
+        return range(first, self.started)
 
     def add(self, portion: range, translations: Iterator[list[Translation]]) -> None:
-        """Add the next translations to a portion; the last portion completes the answer."""
+        """Store the translations of a portion; the last portion completes the future."""
         self.translations |= zip(portion, translations, strict=False)
         if len(self.translations) == len(self.lines) and not self.answer.done():
             self.answer.set_result([self.translations[line] for line in range(len(self.lines))])
@@ -98,7 +98,7 @@ _Portion = tuple[_Job, range]
 
 
 class Scheduler:
-    """Batches the requests of many users, ``workers`` of which are translated at a time."""
+    """Translates the requests of many users in shared batches, ``workers`` batches at a time."""
 
     def __init__(self, config: ServerConfig, metrics: Metrics, workers: int = 1) -> None:
         self.worker_count = workers
@@ -106,12 +106,12 @@ class Scheduler:
         self._metrics = metrics
         self._waiting: OrderedDict[str, deque[_Job]] = OrderedDict()
         self.tokens = 0
-        """Source tokens that wait."""
+        """Source tokens in the queue."""
         self._arrived: asyncio.Event
         self._threads: ThreadPoolExecutor
         self._workers: list[asyncio.Task[None]] = []
-        self._speed = FIRST_SPEED
-        self._since = 0.0  # when the first of those that wait has come
+        self._speed = INITIAL_SPEED
+        self._since = 0.0  # arrival of the first request in the queue
         self._running = 0
         self._last_tokens, self._last_jobs = 0, 0
         metrics.queue_tokens.set_function(lambda: self.tokens)
@@ -124,27 +124,29 @@ class Scheduler:
         self._workers = [asyncio.create_task(self._work()) for _ in range(self.worker_count)]
 
     async def stop(self) -> None:
-        """Stop taking batches; running ones finish."""
+        """Stop the workers; running batches finish."""
         for worker in self._workers:
             worker.cancel()
         await asyncio.gather(*self._workers, return_exceptions=True)
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def count_waiting(self) -> int:
-        """Return how many requests have lines that wait."""
+        """Return the number of requests in the queue."""
         return sum(map(len, self._waiting.values()))
 
     async def search(
         self, user: str, search: SearchRequest, lines: Sequence[str], tokens: Sequence[int]
     ) -> list[list[Translation]]:
-        """Translate lines, none empty, with those of others; cancelling the caller removes them.
+        """Return the translations of nonempty lines; cancellation removes them from the queue.
 
-        Users take turns; ``tokens`` are the cost of each line. A RequestError says that too much
-        waits already, or that the engine has failed.
+        Users take turns. ``tokens`` has the cost of each line.
+
+        Raises:
+            RequestError: if the queue is full, or the engine fails.
         """
         if not lines:
             return []
-        self._admit(user, sum(tokens))
+        self._check_queue(user, sum(tokens))
         job = _Job(user, search, lines, tokens, asyncio.get_running_loop().create_future())
         if not self._waiting:
             self._since = time.monotonic()
@@ -156,27 +158,25 @@ class Scheduler:
         finally:
             self._remove(job)
 
-    def _admit(self, user: str, tokens: int) -> None:
-        """Refuse a request that would wait too long.
+    def _check_queue(self, user: str, tokens: int) -> None:
+        """Raise a RequestError if the queue is full.
 
-        A request that is alone is always admitted. So is one whose user has less than an equal
-        share of the queue waiting, for users take turns.
+        A request is always accepted if the queue is empty, or if its user has less than an equal
+        share of the queue, because users take turns.
         """
         if not self.tokens or self.tokens + tokens <= self._config.queue_tokens:
             return
         own = sum(job.waiting_tokens for job in self._waiting.get(user, ()))
         users = len(self._waiting.keys() | {user})
         if own + tokens > self._config.queue_tokens / users:
-            raise too_many(
-                "the server has more to translate than it can", self.tokens / self._speed
-            )
+            raise slow_down("the queue of the server is full", self.tokens / self._speed)
 
     def _remove(self, job: _Job) -> None:
-        """Remove the waiting lines of a job."""
-        if job.begun == len(job.lines):
+        """Remove the remaining lines of a job from the queue."""
+        if job.started == len(job.lines):
             return
         self.tokens -= job.waiting_tokens
-        job.begun = len(job.lines)
+        job.started = len(job.lines)
         jobs = self._waiting.get(job.user, deque())
         if job in jobs:
             jobs.remove(job)
@@ -186,32 +186,32 @@ class Scheduler:
     async def _work(self) -> None:
         while True:
             await self._arrived.wait()
-            await self._gather()
-            if batch := self._take():
+            await self._wait_for_requests()
+            if batch := self._take_batch():
                 try:
                     await self._translate(batch)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the worker goes on
+                except Exception as error:  # noqa: BLE001 - the worker must survive any error
                     for job, _ in batch:
                         self._fail(job, error)
 
-    async def _gather(self) -> None:
-        """Wait for more requests while others are active and the batch is smaller than the last."""
-        alone = self._last_jobs <= 1
-        if alone and not self._running:
+    async def _wait_for_requests(self) -> None:
+        """Wait briefly for more requests if the queue is smaller than the last batch."""
+        is_single = self._last_jobs <= 1
+        if is_single and not self._running:
             return
-        enough = min(self._last_tokens, self._config.batch_tokens)
+        expected_tokens = min(self._last_tokens, self._config.batch_tokens)
         end = self._since + self._config.wait_seconds
-        while self.tokens < enough and time.monotonic() < end:  # noqa: ASYNC110 - a count
+        while self.tokens < expected_tokens and time.monotonic() < end:  # noqa: ASYNC110 - a count
             await asyncio.sleep(0.001)
 
-    def _take(self) -> list[_Portion]:
-        """Return a portion of each request, in turn, all with the options of the first.
+    def _take_batch(self) -> list[_Portion]:
+        """Return a batch: portions of the users' requests, in turn, with equal options.
 
-        Users without a portion come first the next time.
+        Users without a portion come first in the next batch.
         """
         batch: list[_Portion] = []
-        key, room, progress = None, self._config.batch_tokens, True
-        while progress and room > 0:
+        key, free, progress = None, self._config.batch_tokens, True
+        while progress and free > 0:
             progress = False
             for user in list(self._waiting):
                 jobs = self._waiting[user]
@@ -219,24 +219,24 @@ class Scheduler:
                 if job is None:
                     continue
                 key = job.search.batch_key
-                portion = job.take(min(room, self._config.portion_tokens), force=not batch)
+                portion = job.take_lines(min(free, self._config.portion_tokens), force=not batch)
                 if not portion:
-                    room = 0
+                    free = 0
                     break
                 progress = True
                 batch.append((job, portion))
                 tokens = sum(job.tokens[line] for line in portion)
-                room -= tokens
+                free -= tokens
                 self.tokens -= tokens
-                self._move_back(user, jobs, job)
+                self._requeue(user, jobs, job)
         if not self._waiting:
             self._arrived.clear()
         return batch
 
-    def _move_back(self, user: str, jobs: deque[_Job], job: _Job) -> None:
-        """Move a request behind the user's others, and the user behind other users."""
+    def _requeue(self, user: str, jobs: deque[_Job], job: _Job) -> None:
+        """Move a request to the end of its user's requests, and the user behind other users."""
         jobs.remove(job)
-        if job.begun < len(job.lines):
+        if job.started < len(job.lines):
             jobs.append(job)
         if jobs:
             self._waiting.move_to_end(user)
@@ -244,7 +244,7 @@ class Scheduler:
             del self._waiting[user]
 
     async def _translate(self, batch: list[_Portion]) -> None:
-        """Translate a batch; if it fails, each portion alone, so that only the culprit fails."""
+        """Translate a batch; if it fails, translate each portion alone to isolate the error."""
         search = batch[0][0].search
         lines = [job.lines[line] for job, portion in batch for line in portion]
         tokens = sum(job.tokens[line] for job, portion in batch for line in portion)
@@ -254,7 +254,7 @@ class Scheduler:
             loop = asyncio.get_running_loop()
             translations = await loop.run_in_executor(self._threads, search.run, lines)
             assert len(translations) == len(lines)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        except Exception as error:  # noqa: BLE001 - any error must fail only its own request
             translations = []
             if len(batch) == 1:
                 self._fail(batch[0][0], error)
@@ -268,14 +268,14 @@ class Scheduler:
             return
         seconds = time.monotonic() - began
         self._speed += 0.1 * (tokens / max(seconds, 1e-3) - self._speed)
-        rest = iter(translations)
+        results = iter(translations)
         for job, portion in batch:
-            job.add(portion, rest)
+            job.add(portion, results)
         self._metrics.count_batch(search.model, translations, tokens)
 
     def _fail(self, job: _Job, error: Exception) -> None:
         self._metrics.failures.inc()
         _log.error("a request failed", extra={"failure": describe_failure(error)})
         if not job.answer.done():
-            failed = "the text could not be translated; the log of the server says why"
+            failed = "the text could not be translated; see the server's log"
             job.answer.set_exception(RequestError(500, failed))

@@ -1,4 +1,4 @@
-"""Schemas of requests (JSON, a form, or the address) and answers: LibreTranslate's, and ours."""
+"""Schemas of requests (JSON, form or query string) and responses: LibreTranslate's plus ours."""
 
 import json
 from collections import defaultdict
@@ -13,22 +13,22 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from nmt_core.base.config import shorten
-from nmt_core.server.errors import RequestError, missing
+from nmt_core.server.errors import RequestError, missing_parameter
 
 MAX_FIELDS = 2000
-"""Fields of a form."""
+"""Maximum fields of a form."""
 
 Absent = SkipJsonSchema[None]
 
 WholeText = Annotated[str, Field(max_length=2**31)]
-"""Text of whole characters: pydantic refuses half ones where it counts them."""
+"""Text without unpaired surrogates, which pydantic rejects if there is a maximum length."""
 ApiKey = Annotated[
-    WholeText | Absent, Field(description="Needed if `/frontend/settings` says `keyRequired`.")
+    WholeText | Absent, Field(description="Required if `/frontend/settings` says `keyRequired`.")
 ]
 
 
 class Body(BaseModel):
-    """Base of all requests and answers."""
+    """Base class of all request and response bodies."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="ignore")
 
@@ -37,160 +37,160 @@ class DetectRequest(Body):
     """A request to detect a language."""
 
     q: WholeText | list[WholeText]
-    """One text, or several of one language."""
+    """A text, or a list of texts in the same language."""
     api_key: ApiKey = None
 
 
 class PairRequest(Body):
-    """A request that names two languages."""
+    """A request with two languages."""
 
     api_key: ApiKey = None
     source: str = Field(min_length=1)
-    """Language of the text or file, such as `de`, or `auto`."""
+    """Source language, such as `de`, or `auto` to detect it."""
     target: str = Field(min_length=1)
-    """Language of the translation."""
+    """Target language."""
 
 
 class FileRequest(PairRequest):
     """A request to translate a file."""
 
     tag: WholeText | Absent = None
-    """Origin of the text: one of the model's tags, as `/frontend/settings` lists them."""
+    """Domain of the text: one of the model's tags, which `/frontend/settings` lists."""
 
 
 class TranslateRequest(FileRequest):
     """A request to translate texts."""
 
     q: WholeText | list[WholeText]
-    """One text, or several."""
+    """A text, or a list of texts."""
     format: Literal["text", "html"] = "text"
     """Format of the text."""
     alternatives: Annotated[int, AfterValidator(lambda number: max(0, number))] = 0
-    """Number of further translations."""
+    """Number of alternative translations."""
     details: bool = False
     """Return tokens, probabilities and linked words of every sentence."""
     checks: bool = False
-    """Return the numbers, placeholders and the like that did not come through."""
+    """Return the numbers, placeholders and other literals that were lost or added."""
     glossary: WholeText | Absent = None
-    """Terms: on each line one, its translation and further forms, with tabs between them."""
+    """Glossary: on each line a term, its translation and further forms, separated by tabs."""
     confidence: bool = False
     """Return the probability that the translation is good."""
     matches: bool = False
-    """Return approved translations of similar sentences, from a server with a memory."""
+    """Return approved translations of similar sentences, if the server has a memory."""
     project: str = Field("", max_length=200)
-    """Project whose units of the memory come first, before those of no project."""
+    """Project whose units of the memory take precedence over units without a project."""
 
 
 class SuggestRequest(PairRequest):
-    """A better translation, as a user suggests it."""
+    """A better translation, suggested by a user."""
 
     q: WholeText
-    """The text that was translated."""
+    """The source text."""
     s: WholeText
     """The better translation."""
     before: WholeText = ""
-    """The translation that it corrects."""
+    """The translation before the correction."""
 
 
 class Detected(Body):
     """A detected language."""
 
     language: str
-    """Its code."""
+    """Language code."""
     confidence: float
-    """0 to 100."""
+    """Confidence, from 0 to 100."""
 
 
 Check = dict[Literal["kind", "text", "expected", "problem"], str]
-"""A literal of the source that did not come through, or a flaw of the whole translation (of the
-kind ``sentence``): a part of the source or of the translation, and its form in a right translation,
-which is empty if it should not be there."""
+"""A literal that was lost or added, or (``kind`` ``sentence``) a problem of the whole translation.
+``text`` is the part of the source or of the translation, ``expected`` its correct form in the
+translation, empty if it should be removed."""
 
 Match = dict[str, Any]
-"""An approved translation of a sentence like one of the text: ``source`` and ``target`` in the
-memory, ``score``, the similarity from 0 to 1, and ``difference``, the parts of both sentences, each
-of the ``kind`` ``same``, ``old`` (the memory's) or ``new`` (the text's)."""
+"""An approved translation of a similar sentence: ``source`` and ``target`` in the memory,
+``score``, the similarity from 0 to 1, and ``difference``, the parts of both sentences, each of the
+``kind`` ``same``, ``old`` (only in the memory) or ``new`` (only in the text)."""
 
 
 class SentenceDetails(Body):
     """A translated sentence with its scores and tokens."""
 
     source_before: str
-    """The text between it and the sentence before, mostly white space."""
+    """The source text between the previous sentence and this one, usually white space."""
     source: str
-    """The sentence, as the text has it."""
+    """The sentence in the source text."""
     before: str
-    """The text between its translation and the one before."""
+    """The text between the previous translation and this one."""
     text: str
-    """The translation, as the translated text has it."""
+    """The translation in the translated text."""
     score: float
-    """Mean logarithm of the probabilities of its tokens."""
+    """Mean log-probability of the tokens."""
     confidence: float | Absent = None
-    """The probability that the translation is good; absent if the model has none."""
+    """The probability that the translation is good; absent if the model does not estimate it."""
     tokens: list[str]
     """The tokens of the translation; `▁` begins a word. Empty if the memory translated it."""
     probabilities: list[float]
-    """Probabilities of the tokens, and last that of the end of the sentence."""
+    """Probabilities of the tokens, then of the end of the sentence."""
     source_words: list[str]
-    """The words and signs of the source."""
+    """The words and punctuation marks of the source."""
     words: list[str]
-    """The words and signs of the translation."""
+    """The words and punctuation marks of the translation."""
     links: list[int] | Absent = None
-    """The index of the source word that each word translates, from 0; -1 for none."""
+    """The index of the source word that each word translates, from 0, or -1."""
     alternatives: list[dict[Literal["text", "score"], str | float]]
-    """Other translations of the sentence with their scores."""
+    """Alternative translations of the sentence with their scores."""
     checks: list[Check]
-    """What of the sentence did not come through."""
+    """Literals of the sentence that were lost or added."""
     restored_words: list[str]
-    """Words that the model read in another case or with accents, as it read them."""
+    """Words whose letter case or accents were restored before translation, in the restored form."""
     unknown_words: list[str]
-    """Words that the training text never had; with some, `confidence` may be absent."""
+    """Words that do not occur in the training text; `confidence` may then be absent."""
     origin: Literal["model", "memory"]
     """Origin of the translation: the model, or an approved translation of the memory."""
     matches: list[Match]
-    """Approved translations of similar sentences; empty if the memory translated it."""
+    """Approved translations of similar sentences; empty if the memory translated the sentence."""
 
 
 Details = dict[Literal["sentences", "after"], list[SentenceDetails] | str]
 
 
 class TranslateAnswer(Body):
-    """Translations; lists if `q` is one. All fields but the first are there if requested."""
+    """Translations; lists if `q` is a list. All fields except the first must be requested."""
 
     translatedText: str | list[str]
     detectedLanguage: Detected | list[Detected] | Absent = None
-    """Set if `source` is `auto`; an unsure text of a list has the language of the list."""
+    """Present if `source` is `auto`; all texts of a list have the same language."""
     alternatives: list[str] | list[list[str]] | Absent = None
     checks: list[Check] | list[list[Check]] | Absent = None
-    """Empty if all came through."""
+    """Empty if all literals were kept."""
     confidence: float | list[float | None] | Absent = None
-    """The lowest of a text's sentences; absent, or null in a list, if the model has none."""
+    """The lowest confidence of a text's sentences; absent, or null in a list, if unknown."""
     memory: bool | list[bool] | Absent = None
     """Whether the memory translated a sentence; absent without a memory."""
     matches: list[Match] | list[list[Match]] | Absent = None
     details: Details | list[Details] | Absent = None
-    """The translated sentences of a text, and the text after the last one."""
+    """The translated sentences of a text, and the text after the last sentence."""
 
 
 class FileAnswer(Body):
-    """The address of a translated file."""
+    """The URL of a translated file."""
 
     translatedFileUrl: str
-    """Address of the file, for ten minutes."""
+    """URL of the file, valid for ten minutes."""
     memory: int | Absent = None
     """Number of sentences that the memory translated; absent without a memory."""
     left: int | Absent = None
-    """Number of messages that stay as they are, such as with a plural amid text."""
+    """Number of messages that are not translated, such as messages with a plural inside text."""
     review: str | Absent = None
-    """The segments that need review, in the words of `nmt translate`; absent if none does."""
+    """A description of the segments that need review; absent if there are none."""
 
 
 BodyT = TypeVar("BodyT", bound=Body)
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
-    """Return the fields of a request; those of the body replace those of the address."""
-    fields = _parse_form(request.scope["query_string"], "the address", "ascii")
+    """Return the fields of a request; the body takes precedence over the query string."""
+    fields = _parse_form(request.scope["query_string"], "the query string", "ascii")
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind == "application/json" or kind.endswith("+json"):
         return fields | _parse_json(await request.body())
@@ -221,7 +221,7 @@ def _parse_form(data: bytes, name: str, encoding: str) -> dict[str, Any]:
 
 
 async def _read_parts(request: Request) -> dict[str, Any]:
-    """Return the fields of a form of several parts; a file has a ``name`` and a ``content``."""
+    """Return the fields of a multipart form; a file has a ``name`` and a ``content``."""
     fields: defaultdict[str, list[SimpleNamespace | str]] = defaultdict(list)
     try:
         async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
@@ -232,30 +232,32 @@ async def _read_parts(request: Request) -> dict[str, Any]:
                     file = SimpleNamespace(name=part.filename or "", content=await part.read())
                     fields[name].append(file)
     except (HTTPException, UnicodeError, LookupError):
-        raise RequestError(400, "the form cannot be read; send it anew in UTF-8") from None
+        raise RequestError(
+            400, "the form cannot be read; send multipart/form-data in UTF-8"
+        ) from None
     return _unwrap(fields)
 
 
 def _unwrap(fields: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return the value of each field, and a list for a field that comes several times."""
+    """Return the value of each field, or the list of values of a repeated field."""
     return {name: values[0] if len(values) == 1 else values for name, values in fields.items()}
 
 
 def build_request(kind: type[BodyT], fields: Mapping[str, Any]) -> BodyT:
-    """Build a request from its fields; empty ones count as absent. The first wrong one is named."""
-    given = {name: value for name, value in fields.items() if value not in (None, "", [])}
+    """Return the validated request; empty fields count as absent."""
+    present = {name: value for name, value in fields.items() if value not in (None, "", [])}
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(present)
     except ValidationError as error:
         raise _explain_problem(error) from None
 
 
 def _explain_problem(error: ValidationError) -> RequestError:
-    """Return the error of the first wrong field, in LibreTranslate's words if it has any."""
+    """Return the error of the first invalid field, LibreTranslate's if there is one."""
     problem = min(error.errors(include_url=False), key=lambda problem: problem["loc"][0] != "q")
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
-        return missing(name)
+        return missing_parameter(name)
     value = problem["input"]
     if name == "format":
         message = f"{str(value)[:20]} format is not supported"

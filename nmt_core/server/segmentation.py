@@ -1,6 +1,7 @@
-"""Cut a text or file into segments, and write its translations.
+"""Split a text or file into segments, and write its translations.
 
-Small files may take minutes and much memory, so files and long texts are read in worker processes.
+Files and long texts are parsed in worker processes, because even small files can take minutes and
+much memory.
 """
 
 import asyncio
@@ -28,21 +29,21 @@ from nmt_core.text.words import Translated
 _log = logging.getLogger(__name__)
 
 SAMPLE_CHARACTERS = 2000
-"""Characters of a document that are enough to detect its language."""
+"""Characters of a document for language detection."""
 
-LEAST_TOKENS = 4
-"""The least cost of a segment, in tokens."""
+MIN_COST = 4
+"""Minimum cost of a segment, in tokens."""
 
 SHORT_CHARACTERS = 5000
-"""A text up to this length is read and written in this process; a longer one in a worker."""
+"""Maximum characters of a text that is parsed in this process instead of a worker process."""
 
 NICE = 5
-"""Niceness of workers: requests for sentences go first."""
+"""Niceness of worker processes, which gives sentences precedence over files."""
 
 ResultT = TypeVar("ResultT")
 
 CostedLine = tuple[str, bool, int]
-"""A sentence as a line for a model, whether markup stands inside it, and its cost in tokens."""
+"""A sentence as a line for a model, whether it contains markup, and its cost in tokens."""
 
 
 class SourceText(NamedTuple):
@@ -50,33 +51,33 @@ class SourceText(NamedTuple):
 
     format: str
     content: str | bytes
-    """Bytes of a file, or a string."""
+    """The bytes of a file, or a text."""
     languages: LanguageCodes | None = None
-    """Codes of source and target, if they are known."""
+    """Codes of source and target language, if known."""
 
     def read(self) -> Document[Any]:
-        """Parse the text or file, unless it is of other languages."""
+        """Return the parsed document."""
         if isinstance(self.content, bytes):
             return FORMATS.load(self.format).read(self.content, self.languages)
         if self.format == "html":
-            from nmt_core.documents.html import read_html  # few requests need it
+            from nmt_core.documents.html import read_html  # rarely needed
 
             return read_html(self.content, self.languages)
         return read_plain_text(self.content)
 
 
-def cut_text(
+def segment_text(
     source: SourceText, segmenter: Segmenter, max_tokens: int, whole: Collection[str] = ()
 ) -> tuple[list[CostedLine], list[str], int]:
-    """Cut a text of at most ``max_tokens`` into segments; ``whole`` passages are one each.
+    """Split a text of at most ``max_tokens`` into segments; ``whole`` passages are not split.
 
     Returns:
-        the segments, the passages of several sentences that a memory may have as a whole, and the
-        number of texts that stay as they are.
+        The segments, the passages of several sentences for which a memory may have a translation,
+        and the number of texts that are not translated.
     """
     document = source.read()
     characters = sum(len(passage.text) for passage in document.passages)
-    if characters > TOKEN_CHARACTERS * max_tokens:  # too long by any count
+    if characters > TOKEN_CHARACTERS * max_tokens:  # saves splitting a very long text
         raise _refuse_length(characters, "characters", max_tokens)
     plan = Plan(document.passages, segmenter, whole)
     costs = [count_cost(segmenter, line) for line in plan.lines]
@@ -87,14 +88,13 @@ def cut_text(
 
 
 def count_cost(segmenter: Segmenter, line: str) -> int:
-    """Return the cost of a line: its tokens, up to those of a segment."""
-    return min(segmenter.most_tokens, max(LEAST_TOKENS, len(segmenter.tokens(line))))
+    """Return the cost of a line: its number of tokens within the limits of a segment."""
+    return min(segmenter.most_tokens, max(MIN_COST, len(segmenter.tokens(line))))
 
 
 def _refuse_length(size: int, unit: str, max_tokens: int) -> DocumentError:
     return DocumentError(
-        f"this text has {size:,} {unit}, and {max_tokens:,} tokens may be sent at once; cut it in "
-        f"parts"
+        f"this text has {size:,} {unit}, but the limit is {max_tokens:,} tokens; split the text"
     )
 
 
@@ -105,10 +105,10 @@ def write_texts(
     translations: Sequence[Sequence[Translated]],
     review_below: float,
 ) -> list[Any]:
-    """Return a text, cut as before, in several translations, the best first.
+    """Return the translations of a whole text, best first.
 
-    Of the translations of a segment the last stands for missing ones. Parsing the text once more is
-    cheaper than to keep or to send what was parsed.
+    If a segment has fewer translations, its last translation is repeated. The text is parsed again,
+    because that is cheaper than storing or sending the parsed document.
     """
     document = source.read()
     plan = Plan(document.passages, segmenter, whole)
@@ -131,9 +131,10 @@ def take_sample(source: SourceText) -> str:
 
 
 class Workers:
-    """Runs tasks on texts: short ones here, others in worker processes, in turn by user.
+    """Runs tasks on texts: short texts in this process, others in worker processes.
 
-    A process has limits of memory (bytes; Linux alone enforces this) and of processor time a task.
+    A worker process has a memory limit in bytes (enforced on Linux only), and a limit of CPU time
+    per task in seconds.
     """
 
     def __init__(self, count: int = 2, memory: int = 2**29, seconds: int = 30) -> None:
@@ -144,13 +145,13 @@ class Workers:
     async def run(
         self, user: str, source: SourceText, task: Callable[..., ResultT], *arguments: Any
     ) -> ResultT:
-        """Run a task on a text; end its process if the caller is cancelled.
+        """Return the result of a task on a text; cancellation ends its process.
 
-        A small file may unpack to a large one, so files are never short. Long tasks of one user run
-        one after the other. A task raises a DocumentError, as does one that exceeds its limits.
+        Files always run in a worker process, because a small file may unpack to a large one. Long
+        tasks of a user run one after another. A task that exceeds its limits raises DocumentError.
         """
         if isinstance(source.content, str) and len(source.content) <= SHORT_CHARACTERS:
-            await asyncio.sleep(0)  # others go on before each of many texts
+            await asyncio.sleep(0)  # lets other requests run between many texts
             return task(source, *arguments)
         lock = self._users.setdefault(user, asyncio.Lock())
         limits = (self._memory, self._seconds)
@@ -162,24 +163,25 @@ class Workers:
                 )  # fmt: skip
         except (BrokenWorkerProcess, MemoryError):
             raise DocumentError(
-                f"this document takes more than the {self._memory // 2**20} MiB of memory or the "
-                f"{self._seconds} seconds of processor time that one may; cut it in parts"
+                f"this document takes more than {self._memory // 2**20} MiB of memory or "
+                f"{self._seconds} seconds of CPU time; split the document"
             ) from None
         except RuntimeError as error:
             _log.error("a document failed", extra={"failure": str(error)})
             raise RequestError(
-                500, "the text could not be translated; the server's log says why"
+                500, "the text could not be translated; see the server's log"
             ) from None
 
 
 def run_limited(
     limits: tuple[int, int], task: Callable[..., ResultT], arguments: Sequence[Any]
 ) -> ResultT:
-    """Run a task in a worker process, which ends beyond its limits of memory and processor time.
+    """Return the result of a task, with limits of memory (bytes) and CPU time (seconds).
 
-    A RuntimeError stands for other errors than a DocumentError, since they may hold user text.
+    Runs in a worker process, which ends if a limit is exceeded. Errors other than a DocumentError
+    become a RuntimeError without their message, which may contain user text.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, which ends this process
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server handles them and ends this process
         signal.signal(number, signal.SIG_IGN)
     os.setpriority(os.PRIO_PROCESS, 0, NICE)
     memory, seconds = limits
@@ -191,7 +193,7 @@ def run_limited(
         return task(*arguments)
     except DocumentError:
         raise
-    except MemoryError:  # its memory may be in pieces, so that the next task would fail, too
+    except MemoryError:  # memory may be fragmented, so the next task could fail, too
         os._exit(1)
-    except Exception as error:  # noqa: BLE001 - whatever it is, its message may hold text
+    except Exception as error:  # noqa: BLE001 - the message of any error may contain user text
         raise RuntimeError(describe_failure(error)) from None

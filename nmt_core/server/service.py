@@ -1,4 +1,4 @@
-"""The work of the routes, without HTTP; a ``RequestError`` refuses a request."""
+"""The implementation of the routes, without HTTP; a ``RequestError`` rejects a request."""
 
 import asyncio
 import secrets
@@ -14,11 +14,11 @@ from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.review import summarize_doubts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.answers import TranslatedText, write_answer
-from nmt_core.server.errors import RequestError, beyond_limit
+from nmt_core.server.errors import RequestError, text_limit_exceeded
 from nmt_core.server.memory import (
-    SUGGESTED_PER_MINUTE,
+    SUGGESTION_RATE,
     ServedMemory,
-    keep_suggestion,
+    append_suggestion,
     measure_suggestion,
     open_journal,
 )
@@ -39,7 +39,7 @@ from nmt_core.server.segmentation import (
     SHORT_CHARACTERS,
     SourceText,
     Workers,
-    cut_text,
+    segment_text,
     take_sample,
     write_texts,
 )
@@ -51,27 +51,27 @@ from nmt_core.translation.memory.journal import CorrectionJournal
 from nmt_core.translation.translation import Translation
 
 MAX_DETECTED = 5
-"""Languages that a detection names."""
+"""Maximum languages in the result of a detection."""
 
-WRONG_KEYS = 60
-"""Wrong API keys that a client may send in a minute."""
+WRONG_KEYS_PER_MINUTE = 60
+"""Maximum invalid API keys per client and minute."""
 
 MAX_GLOSSARY_LINES = 1000
-"""Lines of the glossary of a request."""
+"""Maximum lines of a request's glossary."""
 
 FILE_SECONDS = 600.0
-"""Seconds for which a translated file is kept."""
+"""Seconds until a translated file expires."""
 
 MAX_FILES_BYTES = 100_000_000
-"""Bytes of all translated files together; beyond this, the oldest are removed."""
+"""Maximum bytes of all translated files; beyond this, the oldest files are removed."""
 
 
 StoredFile = tuple[float, str, str, bytes]
-"""When a translated file expires, its name, its MIME type and its content."""
+"""Expiry time, name, MIME type and content of a translated file."""
 
 
 class Service:
-    """The server's models, limits, scheduler and workers; without ``keys`` anybody may use it."""
+    """The server's models, limits, scheduler and workers; without ``keys``, open to everybody."""
 
     def __init__(self, config: ServerConfig, models: Models, keys: ApiKeys | None = None) -> None:
         self.config = config
@@ -91,24 +91,24 @@ class Service:
         self._rates, self._suggested = RateLimit(), RateLimit("bytes of suggestions")
         self._files: dict[str, StoredFile] = {}
 
-    def admit(self, key: str | None, address: str) -> User:
-        """Return the user of a request; refuse a wrong key, and none if one is needed."""
+    def authenticate(self, key: str | None, address: str) -> User:
+        """Return the user of a request; raise a RequestError for a missing or invalid key."""
         if self.keys is None:
             return User(address, self.config.rate_limit)
         if not key:
             raise RequestError(400, "Please contact the server operator to get an API key")
-        guesses = User(f"wrong keys of {address}", WRONG_KEYS)
-        self._rates.spend(guesses, 1)  # before the look-up, or 403 and 200 would tell keys apart
+        guesses = User(f"wrong keys of {address}", WRONG_KEYS_PER_MINUTE)
+        self._rates.spend(guesses, 1)  # before the look-up, so that 429 hides valid keys, too
         user = find_user(self.keys, key, self.config.rate_limit)
         self._rates.spend(guesses, -1)
         return user
 
-    def accept(self, user: User, texts: Sequence[str], alternatives: int = 0) -> None:
-        """Refuse texts or alternatives beyond their limits; count the texts of the user."""
+    def check_limits(self, user: User, texts: Sequence[str], alternatives: int = 0) -> None:
+        """Count the user's texts; raise a RequestError if texts or alternatives exceed limits."""
         config, characters = self.config, sum(map(len, texts))
         for size, limit in ((len(texts), config.max_texts), (characters, config.max_characters)):
             if size > limit:
-                raise beyond_limit(size, limit)
+                raise text_limit_exceeded(size, limit)
         if alternatives > config.max_alternatives:
             raise RequestError(
                 400,
@@ -117,12 +117,12 @@ class Service:
         self._rates.spend(user, len(texts))
 
     async def translate(self, user: User, request: TranslateRequest) -> bytes:
-        """Translate the texts of a request; return the JSON of a ``TranslateAnswer``."""
+        """Translate the texts of a request; return a ``TranslateAnswer`` as JSON."""
         texts = request.q if isinstance(request.q, list) else [request.q]
-        self.accept(user, texts, request.alternatives)
+        self.check_limits(user, texts, request.alternatives)
         sources = [SourceText(request.format, text) for text in texts]
         beginning = sources[0]
-        if len(sources) > 1:  # all have the language of the whole list
+        if len(sources) > 1:  # one language is detected for the whole list
             beginning = beginning._replace(content="\n".join(texts)[:SHORT_CHARACTERS])
         model, guess = await self._choose_model(user, beginning, request)
         translated = [TranslatedText(text, [text]) for text in texts]
@@ -148,7 +148,7 @@ class Service:
     async def translate_file(
         self, user: User, request: FileRequest, name: str, content: bytes
     ) -> tuple[str, FileAnswer]:
-        """Translate a file, and keep it until it is fetched; return its key and the answer."""
+        """Translate and store a file; return its key and the response without the URL."""
         try:
             source = SourceText(find_format(name), content)
         except DocumentError:
@@ -170,63 +170,64 @@ class Service:
         return self.keep_file(name, FORMATS.load(source.format).mime_type, text.texts[0]), answer
 
     def keep_file(self, name: str, mime_type: str, content: bytes) -> str:
-        """Keep a translated file and return the key by which it is fetched."""
+        """Store a translated file; return its key for ``fetch_file``."""
         self._remove_files(len(content))
         key = secrets.token_urlsafe(16)
         self._files[key] = time.monotonic() + FILE_SECONDS, name, mime_type, content
         return key
 
     def fetch_file(self, key: str) -> StoredFile:
-        """Return a file that was kept, unless it has expired."""
+        """Return a stored file; raise a RequestError if it has expired."""
         self._remove_files(0)
         if key not in self._files:
             raise RequestError(
                 404,
-                f"this file is not here; translations are kept for {FILE_SECONDS / 60:g} minutes",
+                f"this file has expired after {FILE_SECONDS / 60:g} minutes; translate it again",
             )
         return self._files[key]
 
-    def _remove_files(self, coming: int) -> None:
-        """Remove expired files, and the oldest if there are too many bytes."""
+    def _remove_files(self, new_bytes: int) -> None:
+        """Remove expired files, and the oldest files if a new file exceeds the limit."""
         now = time.monotonic()
-        room = MAX_FILES_BYTES - coming - sum(len(content) for *_, content in self._files.values())
-        for key, (until, *_, content) in list(self._files.items()):
-            if until < now or room < 0:
-                room += len(content)
+        stored = sum(len(content) for *_, content in self._files.values())
+        free = MAX_FILES_BYTES - new_bytes - stored
+        for key, (expiry, *_, content) in list(self._files.items()):
+            if expiry < now or free < 0:
+                free += len(content)
                 del self._files[key]
 
     async def suggest(self, user: User, request: SuggestRequest) -> None:
-        """Keep a suggested translation; it is on the disk when this returns."""
+        """Store a suggested translation, and wait until it is on disk."""
         journal = self.open_journal()
-        self._suggested.spend(User(user.name, SUGGESTED_PER_MINUTE), measure_suggestion(request))
+        self._suggested.spend(User(user.name, SUGGESTION_RATE), measure_suggestion(request))
         model, _ = await self._choose_model(user, SourceText("text", request.q), request)
         model = model or self.models.find(request.target, request.target)
-        await keep_suggestion(journal, user, request, model)
+        await append_suggestion(journal, user, request, model)
 
     def open_journal(self) -> CorrectionJournal:
-        """Return the journal of suggestions, or refuse in LibreTranslate's words."""
+        """Return the journal of suggestions; raise LibreTranslate's error if there is none."""
         if self.journal is None:
             raise RequestError(403, "Suggestions are disabled on this server.")
         return self.journal
 
     async def detect(self, user: User, request: DetectRequest) -> list[Detected]:
-        """Return the likeliest languages of a text, the likeliest first."""
+        """Return the most likely languages of a text, most likely first."""
         texts = request.q if isinstance(request.q, list) else [request.q]
-        self.accept(user, texts)
+        self.check_limits(user, texts)
         ranked = await asyncio.to_thread(detect_languages, "\n".join(texts), self.models.codes)
         return ranked[:MAX_DETECTED]
 
     async def _choose_model(
         self, user: User, source: SourceText, request: PairRequest
     ) -> tuple[ServedModel | None, Detected | None]:
-        """Return the model of a text, and its language if it was detected.
+        """Return the model for a text, and its language if it was detected.
 
-        There is no model for a text in the target language.
+        The model is None if the text is already in the target language.
         """
         language, target, guess = request.source, request.target, None
         if language == AUTO:
             if target not in self.models.codes:
-                self.models.find(target, target)  # which says so
+                self.models.find(target, target)  # raises the error
             among = self.models.list_sources(target) or self.models.codes
             sample = await self._workers.run(user.name, source, take_sample)
             guess = (await asyncio.to_thread(detect_languages, sample, {*among, target}))[0]
@@ -238,34 +239,35 @@ class Service:
     async def _translate(
         self, user: User, search: SearchRequest, sources: Sequence[SourceText], project: str = ""
     ) -> list[TranslatedText]:
-        """Translate texts.
+        """Return the translated texts.
 
-        Sentences that the memory has are taken from it; all others are translated together.
+        The memory translates the sentences that it has; all others go to the scheduler together.
         """
         config, pair = self.config, search.model.pair
         translator = search.model.translator.choose_tag(search.tag)
-        room = translator.config.max_source_tokens - (search.tag is not None)
-        segmenter = Segmenter(pair[0], translator.source.tokens, min(room, Segmenter.most_tokens))
-        run, cut = partial(self._workers.run, user.name), (cut_text, segmenter, config.max_tokens)
+        limit = translator.config.max_source_tokens - (search.tag is not None)
+        segmenter = Segmenter(pair[0], translator.source.tokens, min(limit, Segmenter.most_tokens))
+        run = partial(self._workers.run, user.name)
+        task = (segment_text, segmenter, config.max_tokens)
         sources = [source._replace(languages=pair) for source in sources]
-        cuts = [await run(source, *cut) for source in sources]
-        known: Mapping[str, Translation] = {}
+        segmented = [await run(source, *task) for source in sources]
+        remembered: Mapping[str, Translation] = {}
         whole: set[str] = set()
         if self.memory:
-            passages = {passage for _, wholes, _ in cuts for passage in wholes}
-            plain = [line for own, *_ in cuts for line, is_marked, _ in own if not is_marked]
-            known = await self.memory.recall(user, pair, project, [*passages, *plain])
-            if whole := passages & known.keys():
-                cuts = [await run(source, *cut, whole) for source in sources]
-        segments = [segment for own, *_ in cuts for segment in own]
-        recalled = [None if is_marked else known.get(line) for line, is_marked, _ in segments]
+            passages = {passage for _, wholes, _ in segmented for passage in wholes}
+            plain = [line for own, *_ in segmented for line, is_marked, _ in own if not is_marked]
+            remembered = await self.memory.recall(user, pair, project, [*passages, *plain])
+            if whole := passages & remembered.keys():
+                segmented = [await run(source, *task, whole) for source in sources]
+        segments = [segment for own, *_ in segmented for segment in own]
+        recalled = [None if is_marked else remembered.get(line) for line, is_marked, _ in segments]
         new = [each for each, done in zip(segments, recalled, strict=True) if done is None]
         search = search._replace(links=search.links or any(is_marked for _, is_marked, _ in new))
         lines, costs = [line for line, *_ in new], [cost for *_, cost in new]
         results = iter(await self.scheduler.search(user.name, search, lines, costs))
         translations = iter([[done] if done else next(results) for done in recalled])
         translated = []
-        for source, (own, _, untranslated) in zip(sources, cuts, strict=True):
+        for source, (own, _, untranslated) in zip(sources, segmented, strict=True):
             best = [next(translations) for _ in own]
             texts = await run(source, write_texts, segmenter, whole, best, config.review_below)
             sentences = [*zip((line for line, *_ in own), best, strict=True)]
@@ -275,10 +277,8 @@ class Service:
 
 @lru_cache(maxsize=64)
 def read_glossary(text: str, pair: LanguageCodes) -> Glossary:
-    """Return the glossary of a request; equal ones are one, so that requests share batches."""
+    """Return a request's glossary; cached, so that requests with equal glossaries share batches."""
     lines = text.splitlines()
     if len(lines) > MAX_GLOSSARY_LINES:
-        raise ConfigError(
-            f"glossary has {len(lines):,} lines, and at most {MAX_GLOSSARY_LINES:,} are allowed"
-        )
+        raise ConfigError(f"glossary has {len(lines):,} lines; the limit is {MAX_GLOSSARY_LINES:,}")
     return Glossary.parse(lines, pair, name="glossary")

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from nmt_core.base.config import build
 from nmt_core.evaluation.registry import METRICS, find_label
-from nmt_core.server.models import Watched
+from nmt_core.server.models import WatchedModel
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
@@ -158,7 +158,7 @@ def serve(
     )
     pair = re.fullmatch("nmt-([a-z]+)-([a-z]+)", registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
-        champion = Watched(
+        champion = WatchedModel(
             partial(poll_champion, registry, Path(folder, "champion"), {}),
             (pair[1], pair[2]) if pair else None,
         )

@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import httpx2
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.server.models import Models, ServedModel, Watched
+from nmt_core.server.models import Models, ServedModel, WatchedModel
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
@@ -111,7 +111,7 @@ def serve_stand_in(*translators, keys=None, **settings):
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
-        Watched(StandInSource(name).poll, one.languages.codes) for name, one in loaded.items()
+        WatchedModel(StandInSource(name).poll, one.languages.codes) for name, one in loaded.items()
     ]
     models = Models(watched, lambda folder: loaded[folder.name])
     return build_app(models, ServerConfig(**settings), read_keys(keys) if keys else None)

@@ -11,7 +11,7 @@ from nmt_core.server.answers import (
     TranslatedText,
     describe_sentences,
     find_confidence,
-    find_places,
+    locate_pieces,
     write_answer,
 )
 from nmt_core.server.schemas import Detected, TranslateRequest
@@ -143,7 +143,7 @@ def test_sentence_is_described_by_its_best_translation():
 def test_places_join_to_the_whole_text(parts):
     pieces = [piece for _, piece in parts if piece.strip()]
     whole = "".join(gap + piece for gap, piece in parts)
-    places, after = find_places(whole, pieces)
+    places, after = locate_pieces(whole, pieces)
 
     assert "".join(before + piece for before, piece in places) + after == whole
     assert ["".join(piece.split()) for _, piece in places] == ["".join(p.split()) for p in pieces]
@@ -160,4 +160,4 @@ def test_places_join_to_the_whole_text(parts):
     ],
 )
 def test_places_ignore_white_space(whole, pieces, places, after):
-    assert find_places(whole, pieces) == (places, after)
+    assert locate_pieces(whole, pieces) == (places, after)

@@ -11,7 +11,7 @@ from nmt_core.server.errors import RequestError
 from nmt_core.server.models import (
     MAX_CARD_CHARACTERS,
     Models,
-    Watched,
+    WatchedModel,
     detect_languages,
     name_language,
     poll_folder,
@@ -62,12 +62,12 @@ def source():
     ],
 )
 def test_last_valid_version_serves(source, load, caplog, versions, served, problem, loaded):
-    models = Models([Watched(source.poll)], load)
+    models = Models([WatchedModel(source.poll)], load)
     load.broken["b"] = "broken"
     renewed = 0
     for version in versions:
         source.version = version
-        renewed += models.renew()
+        renewed += models.refresh()
 
     assert models.find("de", "en").version == served
     assert models.watched[0].problem == problem
@@ -87,12 +87,12 @@ def test_last_valid_version_serves(source, load, caplog, versions, served, probl
     ],
 )
 def test_old_model_serves_during_a_problem(source, load, thing, name, value, problem):
-    models = Models([Watched(source.poll)], load)
+    models = Models([WatchedModel(source.poll)], load)
     models.watched[0].problem = "another one"
     setattr({"source": source, "load": load}[thing], name, value)
     source.version = "1" if thing == "source" else "2"
 
-    assert models.renew() == 0
+    assert models.refresh() == 0
     assert models.find("de", "en").version == "1"
     assert problem in models.watched[0].problem
     assert bool(problem) == bool(models.watched[0].problem)
@@ -101,12 +101,12 @@ def test_old_model_serves_during_a_problem(source, load, thing, name, value, pro
 def test_broken_model_stops_the_start(source, load):
     load.broken["1"] = "broken"
     with pytest.raises(BundleError, match="broken"):
-        Models([Watched(source.poll)], load)
+        Models([WatchedModel(source.poll)], load)
 
 
 def serve(*pairs, named=None):
     """Return models of pairs of languages; None for a model that names no languages."""
-    watched = [Watched(StandInSource(str(number)).poll, named) for number in range(len(pairs))]
+    watched = [WatchedModel(StandInSource(str(number)).poll, named) for number in range(len(pairs))]
     translators = [StandIn(languages=pair or ("de", "en")) for pair in pairs]
     for translator, pair in zip(translators, pairs, strict=True):
         translator.languages = translator.languages if pair else None
@@ -179,7 +179,7 @@ def test_card_is_truncated(tmp_path):
 @in_a_loop
 async def test_page_links_the_card(tmp_path):
     (tmp_path / "README.md").write_text("# de to en\n")
-    models = Models([Watched(lambda: (tmp_path, "7", "digest"), DE_EN)], lambda _: StandIn())
+    models = Models([WatchedModel(lambda: (tmp_path, "7", "digest"), DE_EN)], lambda _: StandIn())
     async with client_of(build_app(models, ServerConfig())) as client:
         [offered] = (await client.get("/frontend/settings")).json()["models"]
         card = await client.get(f"/{offered['card']}")

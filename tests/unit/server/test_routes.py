@@ -5,7 +5,7 @@ import json
 import pytest
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from nmt_core.server.models import Models, Watched
+from nmt_core.server.models import Models, WatchedModel
 from nmt_core.server.run import build_app
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
@@ -63,13 +63,13 @@ REFUSED = [
     (FORM | {"content": b"q=%ff&source=de&target=en"}, 400, "the form is not UTF-8"),
     ({"content": b"a=1&" * 3000}, 400, "more than 2000 fields"),
     (PARTS | {"content": b"--x"}, 400, "the form cannot be read"),
-    ({"json": HALLO | {"q": "a" * 30_000}}, 413, "a request may have 23000 bytes"),
+    ({"json": HALLO | {"q": "a" * 30_000}}, 413, "the request exceeds 23000 bytes"),
     ({"json": HALLO, "headers": {"Host": "evil.example"}}, 403, "is not a name of this server"),
-    ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "other sites"),
+    ({"json": HALLO, "headers": {"Origin": "http://evil.example"}}, 403, "must not use the server"),
     ({"headers": {"Transfer-Encoding": "chunked", "Content-Length": "5"}}, 400, "send one of them"),
-    ({"method": "PUT", "json": HALLO}, 405, "PUT is not possible here"),
+    ({"method": "PUT", "json": HALLO}, 405, "PUT is not allowed for this path"),
     *(
-        ({"path": path, "method": "GET"}, 404, "nothing at this address")
+        ({"path": path, "method": "GET"}, 404, "this path does not exist")
         for path in ("/nowhere", "/../settings.py", "/%2e%2e/run.py", "//etc/passwd")
     ),
 ]
@@ -227,7 +227,7 @@ HALLO_MODEL = {
 @in_a_loop
 async def test_model_is_replaced_while_the_server_runs():
     source = StandInSource("1")
-    models = Models([Watched(source.poll)], lambda folder: StandIn(mark=f"{folder.name} "))
+    models = Models([WatchedModel(source.poll)], lambda folder: StandIn(mark=f"{folder.name} "))
     async with client_of(build_app(models, ServerConfig(watch_seconds=0.01))) as client:
         first = (await client.post("/translate", json=HALLO)).json()["translatedText"]
         source.version = "2"

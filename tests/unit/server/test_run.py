@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.server import run
-from nmt_core.server.models import Watched
+from nmt_core.server.models import WatchedModel
 from nmt_core.server.run import UNPROTECTED, listen, serve_models
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import StandIn, StandInSource, in_a_loop, serve_stand_in
@@ -67,7 +67,7 @@ def test_start_is_reported_and_open_servers_warned(
     monkeypatch.setattr(run, "set_up_logs", lambda: None)
     caplog.set_level(logging.INFO)
     serve_models(
-        [Watched(StandInSource().poll, ("de", "en"))],
+        [WatchedModel(StandInSource().poll, ("de", "en"))],
         lambda _: StandIn(),
         ServerConfig(host=host, port=0),
         keys=keys if has_keys else None,

@@ -10,8 +10,8 @@ from nmt_core.documents.plan import Segmenter
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
-from nmt_core.server.scheduler import FIRST_SPEED, Scheduler, SearchRequest
-from nmt_core.server.segmentation import LEAST_TOKENS, count_cost
+from nmt_core.server.scheduler import INITIAL_SPEED, Scheduler, SearchRequest
+from nmt_core.server.segmentation import MIN_COST, count_cost
 from nmt_core.server.settings import ServerConfig
 from tests.support.stand_in import Slow, StandIn, in_a_loop, model_of
 
@@ -86,7 +86,7 @@ async def test_everyone_gets_their_own_translations(requests, batch, portion, wo
         translated = [line for call in running.translator.calls for line in call]
         assert sorted(translated) == sorted(line for lines in sent for line in lines)
         sizes = [
-            sum(max(LEAST_TOKENS, len(line.split())) for line in call)
+            sum(max(MIN_COST, len(line.split())) for line in call)
             for call in running.translator.calls
         ]
         assert all(
@@ -210,7 +210,7 @@ async def test_full_queue_admits_each_users_equal_share():
                 await running.ask(["more"] * lines, user=user)
             assert refused.value.status == 429
         wait = int(refused.value.headers["Retry-After"])
-        assert wait - 1.5 <= running.scheduler.tokens / FIRST_SPEED <= wait
+        assert wait - 1.5 <= running.scheduler.tokens / INITIAL_SPEED <= wait
         running.translator.go.set()
         await asyncio.gather(*tasks)
         await running.ask(["more"], user="new")
@@ -227,7 +227,7 @@ async def test_only_the_untranslatable_request_fails(caplog):
     """A failed portion need not be the first of its text."""
     translator = Slow(poison="poison")
     long = [f"long {number}" for number in range(5)]
-    async with Running(translator, portion_tokens=2 * LEAST_TOKENS, batch_tokens=24) as running:
+    async with Running(translator, portion_tokens=2 * MIN_COST, batch_tokens=24) as running:
         tasks = [await running.occupy(), running.begin(long, user="long")]
         tasks.append(running.begin(["fine", "fine", "poison", "fine"], user="other"))
         tasks.append(running.begin(["good"], user="good"))

@@ -80,7 +80,7 @@ def test_equal_glossaries_are_one():
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        ("a\tb\n" * 1001, "glossary has 1,001 lines, and at most 1,000 are allowed"),
+        ("a\tb\n" * 1001, "glossary has 1,001 lines; the limit is 1,000"),
         ("a\tb\na\tc", "glossary, line 2"),
         ("a\t\tb", "glossary, line 1"),
     ],

@@ -16,7 +16,7 @@ from nmt_core.server.segmentation import (
     SourceText,
     Workers,
     count_cost,
-    cut_text,
+    segment_text,
     take_sample,
     write_texts,
 )
@@ -51,7 +51,7 @@ TEXT = "one two three four five.\nSix. Seven."
     ],
 )  # fmt: skip
 def test_text_is_split_into_segments(format_, content, segments):
-    assert cut_text(SourceText(format_, content), SEGMENTER, 13) == (
+    assert segment_text(SourceText(format_, content), SEGMENTER, 13) == (
         segments,
         ["Six. Seven."] if content is TEXT else [],
         0,
@@ -60,7 +60,7 @@ def test_text_is_split_into_segments(format_, content, segments):
 
 def test_whole_passage_is_one_segment():
     source = SourceText("text", "Six. Seven.\nOne.")
-    segments, *_ = cut_text(source, SEGMENTER, 20, {"Six. Seven."})
+    segments, *_ = segment_text(source, SEGMENTER, 20, {"Six. Seven."})
 
     assert [line for line, *_ in segments] == ["Six. Seven.", "One."]
 
@@ -68,13 +68,13 @@ def test_whole_passage_is_one_segment():
 def test_documents_count_untranslated_parts():
     source = SourceText("po", b'msgid "ja {n, plural, other {#}}"\nmsgstr ""\n')
 
-    assert cut_text(source, SEGMENTER, 9) == ([], [], 1)
+    assert segment_text(source, SEGMENTER, 9) == ([], [], 1)
 
 
 @pytest.mark.parametrize(
     ("text", "limit", "reason"),
     [
-        ("One. Two.", 7, "has 8 tokens, and 7 tokens may be sent at once"),
+        ("One. Two.", 7, "has 8 tokens, but the limit is 7 tokens"),
         ("a" * 10**4, 1, "10,000 characters, and 1 tokens may"),
         ("word " * 10, 9, "10 tokens"),
         ("word " * 10, 10, None),
@@ -82,7 +82,7 @@ def test_documents_count_untranslated_parts():
 )
 def test_text_has_a_limit_of_tokens(text, limit, reason):
     with pytest.raises(DocumentError, match=reason) if reason else nullcontext():
-        cut_text(SourceText("text", text), SEGMENTER, limit)
+        segment_text(SourceText("text", text), SEGMENTER, limit)
 
 
 @pytest.mark.parametrize(("words", "cost"), [(1, 4), (7, 7), (1000, 10)])
@@ -138,10 +138,10 @@ async def test_long_texts_and_files_share_one_process(content, is_here):
     [
         (refuse, (), DocumentError, "this document is wrong"),
         (take_memory, (2**30,), DocumentError, "512 MiB of memory"),
-        (burn, (60,), DocumentError, "1 seconds of processor time"),
-        (die, (), DocumentError, "cut it in parts"),
-        (be_killed, (), DocumentError, "cut it in parts"),
-        (fail, (), RequestError, "the server's log says why"),
+        (burn, (60,), DocumentError, "1 seconds of CPU time"),
+        (die, (), DocumentError, "split the document"),
+        (be_killed, (), DocumentError, "split the document"),
+        (fail, (), RequestError, "see the server's log"),
     ],
 )
 @in_a_loop

@@ -81,7 +81,7 @@ def test_wrong_keys_are_counted_by_address(tmp_path):
 @in_a_loop
 async def test_event_loop_runs_between_texts_of_a_list(monkeypatch):
     """A thousand short texts take as long as a long text."""
-    done, turns, original = [0], [0], service.cut_text
+    done, turns, original = [0], [0], service.segment_text
 
     def count(*arguments):
         done[0] += 1
@@ -92,7 +92,7 @@ async def test_event_loop_runs_between_texts_of_a_list(monkeypatch):
             turns.append(done[0])
             await asyncio.sleep(0)
 
-    monkeypatch.setattr(service, "cut_text", count)
+    monkeypatch.setattr(service, "segment_text", count)
     async with client_of(serve_stand_in()) as client:
         ticks = asyncio.ensure_future(turn())
         answer = await client.post("/translate", json={"q": ["text"] * 50, **PAIR})
@@ -140,7 +140,7 @@ async def test_work_has_a_deadline(path):
         scheduler = app.state.service.scheduler
 
         assert answer.status_code == 503
-        assert "longer than the 0.2 seconds" in answer.json()["error"]
+        assert "more than 0.2 seconds" in answer.json()["error"]
         assert (scheduler.tokens, scheduler.count_waiting()) == (0, 0)
 
 
@@ -187,7 +187,7 @@ def test_file_is_fetched_until_it_expires(monkeypatch):
     for now[0] in (0.0, 600.0):
         assert files.fetch_file(key)[1:] == ("a.txt", "text/plain", b"text")
     now[0] += 0.1
-    with pytest.raises(RequestError, match="kept for 10 minutes") as error:
+    with pytest.raises(RequestError, match="expired after 10 minutes") as error:
         files.fetch_file(key)
 
     assert error.value.status == 404

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.server import users
-from nmt_core.server.errors import RequestError, too_many
+from nmt_core.server.errors import RequestError, slow_down
 from nmt_core.server.users import RateLimit, User, find_user, read_keys
 
 
@@ -65,7 +65,7 @@ def test_oldest_user_is_forgotten_first(monkeypatch):
 
 @given(st.floats(0, 1e6))
 def test_wait_is_in_whole_seconds(seconds):
-    error = too_many("why", seconds)
+    error = slow_down("why", seconds)
     wait = int(error.headers["Retry-After"])
 
     assert max(1, seconds) <= wait <= seconds + 1.5
@@ -94,8 +94,8 @@ def test_keys_are_found_with_their_rates(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (b"", "holds no API key"),
-        (b"short\n", "line 1: a line is an API key of at least 8 characters"),
+        (b"", "has no API key"),
+        (b"short\n", "line 1 is invalid; write an API key of at least 8 characters"),
         (b"# good\nsecret-key-1 many\n", "line 2"),
         (b"secret-key-1 1 2\n", "line 1"),
         (b"secret-key-1 0\n", "line 1"),

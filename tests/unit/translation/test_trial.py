@@ -15,7 +15,7 @@ from nmt_core import cli
 from nmt_core.base.errors import BundleError
 from nmt_core.cli.options import open_translator
 from nmt_core.cli.serve import serve
-from nmt_core.server.models import Models, Watched, poll_folder
+from nmt_core.server.models import Models, WatchedModel, poll_folder
 from nmt_core.translation import trial
 from stages.registry import __main__ as registry
 from tests.support.stand_in import StandIn
@@ -197,7 +197,7 @@ def test_a_crashing_model_leaves_the_old_one_serving(tmp_path):
         trial.run_trial(folder, python(codes[manifest.read_text()]))
         return StandIn(mark=manifest.read_text())
 
-    models = Models([Watched(lambda: poll_folder(folder), ("de", "en"))], load)
+    models = Models([WatchedModel(lambda: poll_folder(folder), ("de", "en"))], load)
     manifest.write_text("2")
 
     assert models.renew() == 0
