@@ -75,7 +75,7 @@ def test_documents_count_untranslated_parts():
     ("text", "limit", "reason"),
     [
         ("One. Two.", 7, "has 8 tokens, but the limit is 7 tokens"),
-        ("a" * 10**4, 1, "10,000 characters, and 1 tokens may"),
+        ("a" * 10**4, 1, "10,000 characters, but the limit is 1 tokens"),
         ("word " * 10, 9, "10 tokens"),
         ("word " * 10, 10, None),
     ],
