@@ -139,7 +139,7 @@ class Scheduler:
     ) -> list[list[Translation]]:
         """Return the translations of nonempty lines; cancellation removes them from the queue.
 
-        Users take turns. ``tokens`` has the cost of each line.
+        ``tokens`` has the cost of each line.
 
         Raises:
             RequestError: if the queue is full, or the engine fails.

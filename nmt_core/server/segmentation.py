@@ -1,7 +1,6 @@
 """Split a text or file into segments, and write its translations.
 
-Files and long texts are parsed in worker processes, because even small files can take minutes and
-much memory.
+Worker processes parse files and long texts, because even small files can take minutes.
 """
 
 import asyncio

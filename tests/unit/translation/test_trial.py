@@ -200,7 +200,7 @@ def test_a_crashing_model_leaves_the_old_one_serving(tmp_path):
     models = Models([WatchedModel(lambda: poll_folder(folder), ("de", "en"))], load)
     manifest.write_text("2")
 
-    assert models.renew() == 0
+    assert models.refresh() == 0
     assert models.served[0].translator.mark == "1"
     assert "SIGABRT" in models.watched[0].problem
 
