@@ -120,7 +120,7 @@ class HashedWords:
 
     def encode(self, text: str) -> list[int]:
         """Return the IDs of a text's first or last words, or UNK for a text without words."""
-        words, limit = split_words(text, lower_case=self.config.lower_case), self.config.longest
+        words, limit = split_tokens(text, lower_case=self.config.lower_case), self.config.longest
         kept = words[:limit] if self.config.keep == "first" else words[-limit:]
         return [*map(self._number, kept)] or [UNK]
 
@@ -133,12 +133,12 @@ class HashedWords:
 def learn_words(config: TextConfig, texts: Iterable[str]) -> HashedWords:
     """Return the vocabulary of the most frequent words of texts."""
     counts = Counter(
-        word for text in texts for word in split_words(text, lower_case=config.lower_case)
+        word for text in texts for word in split_tokens(text, lower_case=config.lower_case)
     )
     return HashedWords(config, Vocabulary.most_frequent(counts, max_size=config.words))
 
 
-def split_words(text: str, *, lower_case: bool) -> list[str]:
+def split_tokens(text: str, *, lower_case: bool) -> list[str]:
     """Return the words and punctuation marks of a text, without HTML line breaks."""
     plain = LINE_BREAK.sub(" ", text)
     return Words("punctuation", lower_case=lower_case).encode(plain)
