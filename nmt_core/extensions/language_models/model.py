@@ -196,8 +196,8 @@ def line_log_likelihoods(
         tokens = pad([lines[row] for row in rows]).to(model.device)
         hidden, _ = model.decode(tokens[:, :-1], model.start(len(rows)))
         is_token = tokens[:, 1:] != PAD
-        nats = _score(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
-        by_line = nats.split([lengths[row] - 1 for row in rows])
+        likelihoods = _score(model, hidden[is_token], tokens[:, 1:][is_token]).double().cpu()
+        by_line = likelihoods.split([lengths[row] - 1 for row in rows])
         for row, terms in zip(rows, by_line, strict=True):
             scores[row] = terms.numpy()
     return scores
