@@ -160,7 +160,7 @@ def test_second_run_waits_for_the_stopped_first(prepared, finished, tmp_path):
     os.killpg(first.pid, signal.SIGINT)  # like Ctrl-C in its terminal
 
     assert first.wait() != 0
-    assert "the same command goes on from there" in copy.log
+    assert "the same command continues from there" in copy.log
     assert process.wait() == 0, second.log
     [step] = re.findall(r"continuing from step (\d+)\n", second.log)
     assert int(step) > VALIDATE_EVERY
@@ -175,7 +175,7 @@ def test_leftovers_of_killed_dvc_block_nobody(finished, tmp_path, command):
         (copy.folder / name).write_text("")
     copy.run(command)
 
-    assert copy.log.count("by a dvc that was killed") == 2
+    assert copy.log.count("which a killed dvc had") == 2
     assert copy.ran == []
     assert copy.lock == finished.lock
 

@@ -191,7 +191,7 @@ def test_two_runs_of_one_stage_run_it_once(fleet, prepared, undisturbed):
 def test_vanished_machine_is_detected(silenced, fleet, undisturbed):
     """The automation of make deploy detects it; otherwise the run would stay Running forever."""
     fleet.wait(silenced.run, "Crashed", seconds=WATCH_SECONDS)
-    assert "three heartbeats" in fleet.state(silenced.run)["message"]
+    assert "heartbeats" in fleet.state(silenced.run)["message"]
     silenced.continues_to(undisturbed)
 
 

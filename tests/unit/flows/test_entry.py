@@ -95,4 +95,4 @@ def test_stopped_flow_says_how_it_continues(monkeypatch, capsys, error, stopped)
     with pytest.raises(type(error)), entry.run_in_child():
         raise error
 
-    assert ("the same command goes on" in capsys.readouterr().err) == stopped
+    assert ("the same command continues" in capsys.readouterr().err) == stopped
