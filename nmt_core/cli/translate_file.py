@@ -23,7 +23,7 @@ from nmt_core.cli.options import (
 )
 from nmt_core.documents.formats import (
     FORMATS,
-    MOST_DOCUMENT_BYTES,
+    MAX_DOCUMENT_BYTES,
     TranslatedDocument,
     refuse_unwritable,
     translate_data,
@@ -130,7 +130,7 @@ def translate_stream(
     stream = open_standard_input()
     if stream.isatty():
         typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
-    data = stream.read(MOST_DOCUMENT_BYTES + 1)
+    data = stream.read(MAX_DOCUMENT_BYTES + 1)
     translated = translate_data(data, kind, translator, encoding)
     if output:
         with files.whole_file(output) as part:

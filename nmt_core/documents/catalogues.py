@@ -1,7 +1,7 @@
-"""Files of messages: GNU gettext's .po, i18next's JSON and those of others, Flutter's .arb.
+"""Message catalogues: .po of GNU gettext, JSON such as that of i18next, and .arb of Flutter.
 
-A file is edited in its own text, so that comments, order, wrapping and line ends stay as they are.
-Of JSON all strings are translated, and no keys.
+Only the translated strings of a file change, so comments, order, wrapping and newlines stay. In
+JSON, all strings are translated except keys.
 https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
 https://github.com/google/app-resource-bundle/wiki/ApplicationResourceBundleSpecification
 """
@@ -30,25 +30,25 @@ PLURALS = re.compile(r"nplurals\s*=\s*(\d{1,2})\s*;\s*plural\s*=\s*([^;]+)")
 LANGUAGE = re.compile(r'^("Language:[ \t]*)([^"\\]*)', re.MULTILINE)
 """Fields of the header."""
 
-MOST_FORMS = 10
-"""Maximum plural forms of a language; Arabic has six."""
+MAX_FORMS = 10
+"""Maximum number of plural forms of a language; Arabic has six."""
 
 STRING = r'"(?:[^"\\]|\\.)*+"'
 TOKEN = re.compile(
     rf"(?:(?P<key>{STRING})\s*:\s*)?(?:(?P<value>{STRING})(?!\s*:)|(?P<open>[{{\[]))|(?P<close>[}}\]])|{STRING}"
 )
-"""A string or the beginning of what holds others, with its key; an end; or the key of a number."""
+"""A string or the start of an object or list, with its key; an end; or the key of a number."""
 
 METADATA = "@"
 LOCALE = "@@locale"
 
 
 _Plurals = tuple[int, int]
-"""The number of plural forms, or 0, and which of them is that for one thing, or -1."""
+"""The number of plural forms, or 0, and the index of the singular, or -1."""
 
 
 def read_po_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file; messages that are translated and not fuzzy, and obsolete ones, stay."""
+    """Return the messages without translation and the fuzzy ones; others do not change."""
     file = parse_po(data, "this document", DocumentError)
     plurals = (0, 0)
     for message in file.messages:
@@ -71,22 +71,22 @@ def _encode(text: str, charset: str) -> bytes:
         return text.encode("utf-8" if charset.upper() == "CHARSET" else charset)
     except UnicodeError:
         raise DocumentError(
-            f"this document is in {charset[:20]}, which lacks characters of the translation; "
-            f"convert it by msgconv -t UTF-8"
+            f"this document is in {charset[:20]}, which cannot encode the translation; "
+            f"convert it with msgconv -t UTF-8"
         ) from None
 
 
 def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None) -> _Plurals:
-    """Return what the header says of plurals; write the language into it if it names none."""
+    """Return the plural forms of a header; write the target language into it if it is missing."""
     first, last, text = message.fields["msgstr"]
     for number in range(first, last):
         if codes and (language := LANGUAGE.match(lines[number])):
             check_language(language[2].strip(), codes[1], "translates into")
             if not language[2].strip():
-                rest = lines[number][language.end() :]
-                lines[number] = f"{language[1].rstrip()} {codes[1].replace('-', '_')}{rest}"
+                ending = lines[number][language.end() :]
+                lines[number] = f"{language[1].rstrip()} {codes[1].replace('-', '_')}{ending}"
     plurals = PLURALS.search(text)
-    if plurals is None or not 0 < int(plurals[1]) <= MOST_FORMS:
+    if plurals is None or not 0 < int(plurals[1]) <= MAX_FORMS:
         return 0, 0
     count = int(plurals[1])
     try:
@@ -97,7 +97,7 @@ def _read_header(message: Message, lines: list[str], codes: LanguageCodes | None
 
 
 def _needs_translation(message: Message) -> bool:
-    """Tell whether a message has no translation that somebody has approved."""
+    """Return whether a message has no approved translation."""
     if not message.fields["msgid"].text:
         return False
     return FUZZY in message.flags or not all(message.fields[name].text for name in message.forms)
@@ -126,7 +126,7 @@ def _write(
     lines: Sequence[str],
     plurals: _Plurals,
 ) -> str:
-    """Return a message with translations of the singular and, if there is one, of the plural."""
+    """Return a message with the translations of its singular and plural, if any."""
     line = lines[message.fields["msgid"].start]
     end = line[len(line.rstrip("\r\n")) :]
     at = message.start
@@ -153,7 +153,7 @@ def _write(
 
 
 def _write_string(before: str, text: str, end: str) -> str:
-    """Return a keyword with a text; one with several lines has each on a line of its own."""
+    """Return a keyword with its text, one string per line of the text."""
     written = [f'"{escape(line)}"{end}' for line in text.splitlines(keepends=True)] or [f'""{end}']
     if len(written) > 1:
         written.insert(0, f'""{end}')
@@ -161,14 +161,14 @@ def _write_string(before: str, text: str, end: str) -> str:
 
 
 def read_json_strings(data: bytes, _: LanguageCodes | None) -> Document[bytes]:
-    """Read a file of strings, which does not name its language."""
+    """Return the strings of a JSON file, which does not name its language."""
     return _read_json(data, _read_value)
 
 
 def read_arb(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file of Flutter's strings; values of keys with an ``@`` stay as they are.
+    """Return the strings of a Flutter file, except values of keys with an ``@``.
 
-    The target takes the place of the source in ``@@locale``.
+    The target language replaces the source language in ``@@locale``.
     """
     return _read_json(data, partial(_read_resource, codes=codes))
 
@@ -176,7 +176,7 @@ def read_arb(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
 def _read_json(
     data: bytes, read: Callable[[list[str], str, Untranslated], Part]
 ) -> Document[bytes]:
-    """Read a file by a function of the keys of a string, outermost first, and of the string."""
+    """Return a JSON file; ``read`` takes the keys of a string, outermost first, and the string."""
     text = decode_utf8(data, "this document", error=DocumentError)
     try:
         json.loads(text.removeprefix(BYTE_ORDER_MARK))
@@ -184,7 +184,7 @@ def _read_json(
         reason = getattr(error, "msg", "nested too deeply or a number too long")
         line = getattr(error, "lineno", 1)
         raise DocumentError(
-            f"line {line} of this document is not JSON ({reason}); repair it there"
+            f"line {line} of this document is not valid JSON ({reason}); correct this line"
         ) from None
     untranslated = Untranslated()
     parts: list[Part] = []
@@ -196,8 +196,8 @@ def _read_json(
 
 
 def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
-    """Yield where each string begins and ends that is no key, with the keys that lead to it."""
-    keys: list[str] = []  # of what is open; of an item of a list, and of the whole, an empty one
+    """Yield the keys of each string value, outermost first, and its start and end."""
+    keys: list[str] = []  # of open objects and lists; empty for list items and the root
     for match in TOKEN.finditer(text):
         key = json.loads(match["key"]) if match["key"] else ""
         if match["value"]:
@@ -229,5 +229,5 @@ def _read_resource(
 
 
 def _write_json(texts: Sequence[str], *, is_doubtful: bool, is_ascii: bool) -> str:
-    del is_doubtful  # JSON has no place for it
+    del is_doubtful  # JSON cannot mark a string
     return json.dumps(texts[0], ensure_ascii=is_ascii)

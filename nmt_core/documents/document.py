@@ -1,4 +1,4 @@
-"""Documents of text, files that hold them, and the encodings of files."""
+"""Documents, their files, and the encodings of files."""
 
 import codecs
 import re
@@ -27,23 +27,23 @@ DECLARED = re.compile(
     r"""|<meta\s[^<>]{0,400}?\bcharset\s*=\s*(?:["']\s*)?)(?P<encoding>[\w.:-]{1,40})""",
     re.IGNORECASE,
 )
-DECLARED_WITHIN = 4096
-"""Characters at the beginning of a file that may declare its encoding."""
+DECLARATION_CHARACTERS = 4096
+"""Characters at the beginning of a file that are searched for its encoding."""
 
-REMEDY = "convert it to UTF-8, or name the encoding of text, as in --encoding windows-1252"
+REMEDY = "convert it to UTF-8, or set its encoding, such as --encoding windows-1252"
 
 WINDOWS = {"ascii": "cp1252", "iso8859-1": "cp1252"}
-"""The encodings that browsers use in place of those that ``meta`` names."""
+"""Encodings that browsers use instead of the one in a ``meta`` element."""
 
-NO_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
+NOT_TEXT = ("idna", "punycode", "raw_unicode_escape", "undefined", "unicode_escape", "utf-7")
 """Codecs of Python that are not encodings of text files."""
 
 NO_LANGUAGE = ("x", "und", "zxx", "mul")
-"""Codes, up to their first dash, that name no language."""
+"""First subtags of codes that name no language."""
 
 
 class Reason(Enum):
-    """A reason why a text stays untranslated; the value follows the number of such texts."""
+    """The reason why a text is not translated; the value follows the number of such texts."""
 
     CHOICE = "with a plural or select; translate them by hand"
     PLACEHOLDER = "whose translation lost a placeholder; translate them by hand"
@@ -52,30 +52,30 @@ class Reason(Enum):
 
 
 Untranslated = Counter[Reason]
-"""Number of texts that stay untranslated, by reason."""
+"""Number of texts that are not translated, by reason."""
 
 
 @dataclass
 class LanguageMarks:
-    """The languages that a document names for parts of its text."""
+    """Evaluates the language codes in a document, and counts texts in other languages."""
 
     codes: LanguageCodes | None
     """The codes of source and target, if they are known."""
     untranslated: Untranslated = field(default_factory=Untranslated)
-    """Number of texts that stay because of their language."""
+    """Number of texts that are not translated because of their language."""
 
     def is_source(self, code: str | None) -> bool:
-        """Tell whether a code names the source language."""
+        """Return whether a code names the source language."""
         return self.codes is not None and pick_code([code or ""], self.codes[0]) is not None
 
     def is_other(self, code: str | None) -> bool:
-        """Tell whether a code names another language than the source's."""
+        """Return whether a code names another language than the source language."""
         language = re.split("[-_]", (code or "").strip().lower())[0]
         is_known = self.codes is not None and language and language not in NO_LANGUAGE
         return bool(is_known) and not self.is_source(code)
 
     def count(self, text: str) -> None:
-        """Count a text that stays because of its language, if it has letters."""
+        """Count a text in another language, if it has letters."""
         if any(map(str.isalpha, text)):
             self.untranslated[Reason.LANGUAGE] += 1
 
@@ -94,9 +94,10 @@ class Document(Generic[Result]):
         *,
         holds_messages: bool = False,
     ) -> None:
-        """Take the parts of each file by its name, and what makes the document of their texts.
+        """Create a document from the parts of each file by name.
 
-        Readers may go on to count the texts that stay untranslated.
+        ``encode`` makes it from the texts of the files. Readers may still increase the counts of
+        ``untranslated`` texts. ``holds_messages`` is true for messages of programs.
         """
         self._files = {name: list(parts) for name, parts in files.items()}
         self._encode: Callable[[Mapping[str, str]], Result] = encode
@@ -111,10 +112,9 @@ class Document(Generic[Result]):
     def write(
         self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()
     ) -> Result:
-        """Return the document with translations of its passages; it is written at most once.
+        """Return the document with translations of its passages; call this at most once.
 
-        A person must review the doubtful passages, which are given by their numbers. Formats of
-        translators mark them.
+        Formats of translation tools mark the passages with ``doubtful`` indices for review.
         """
         by_segment = {
             segment: (items, number in doubtful)
@@ -126,31 +126,31 @@ class Document(Generic[Result]):
         return self._encode(texts)
 
     def encode_as(self: "Document[str]", encode: Callable[[str], bytes]) -> "Document[bytes]":
-        """Return this document of text as a file."""
+        """Return this document with a text as a document with a file."""
         return Document(self._files, lambda texts: encode(self._encode(texts)), self.untranslated)
 
 
 def make_document(parts: Iterable[Part], untranslated: Untranslated | None = None) -> Document[str]:
-    """Return a document of text from its parts, and the count of its texts that stay."""
+    """Return a document with one text from its parts and the counts of untranslated texts."""
     return Document({"": parts}, lambda texts: texts[""], untranslated)
 
 
 def name_translation(path: Path, target: str) -> Path:
-    """Name the translation of a file into a language: ``letter.en.docx`` for ``letter.docx``."""
+    """Return the default path of a translation: ``letter.en.docx`` for ``letter.docx``."""
     return path.with_name(f"{path.stem}.{target}{path.suffix}")
 
 
 class Encoded(NamedTuple):
-    """A text, and how its file is written."""
+    """The text of a file, and its encoding."""
 
     text: str
-    """Without the byte order mark."""
+    """The text without the byte order mark."""
     encoding: str = "utf-8"
     mark: str = ""
-    """The byte order mark before it, if it has one."""
+    """The byte order mark, or an empty string."""
 
     def encode(self, text: str) -> bytes:
-        """Return another text as such a file; characters that the encoding lacks by number."""
+        """Return a text in this encoding; unsupported characters become numeric references."""
         return (self.mark + text).encode(self.encoding, "xmlcharrefreplace")
 
 
@@ -158,7 +158,7 @@ def decode_text(data: bytes) -> Encoded:
     """Decode a file in UTF-8, or in UTF-16 with a byte order mark.
 
     Raises:
-        DocumentError: if it is in neither.
+        DocumentError: if the file is in another encoding.
     """
     encoding = UTF16_ADVICE.get(data[:2], "utf-8")
     if encoding == "utf-8":
@@ -172,20 +172,20 @@ def decode_text(data: bytes) -> Encoded:
 def decode_declared(data: bytes) -> Encoded:
     """Decode a file of HTML or XML.
 
-    A byte order mark comes first, then UTF-8, then what the file declares. If it declares another
-    encoding than it is in, the text declares the right one instead.
+    Encodings are tried in this order: that of a byte order mark, UTF-8, the declared one. If the
+    declaration is wrong, it is corrected in the text.
 
     Raises:
-        DocumentError: if it is in none of these.
+        DocumentError: if the file is in none of these encodings.
     """
     try:
         file = decode_text(data)
     except DocumentError:
-        codec = _find_declared(data[:DECLARED_WITHIN].decode("latin-1"))
+        codec = _find_declared(data[:DECLARATION_CHARACTERS].decode("latin-1"))
         if codec == "utf-8":
             raise
         return Encoded(_decode(data, codec), codec)
-    codec = _find_declared(file.text[:DECLARED_WITHIN])
+    codec = _find_declared(file.text[:DECLARATION_CHARACTERS])
     if file.text.isascii() and not file.mark:
         return file._replace(encoding=codec)
     name = file.encoding.removesuffix("-le").removesuffix("-be")
@@ -195,7 +195,7 @@ def decode_declared(data: bytes) -> Encoded:
 
 
 def _find_declared(text: str) -> str:
-    """Return the codec of what a text declares, or UTF-8."""
+    """Return the codec of the encoding that a text declares, or UTF-8."""
     declared = DECLARED.search(text)
     codec = _find_codec(declared["encoding"]) if declared else "utf-8"
     is_page = declared and declared["before"].lower().startswith("<meta")
@@ -203,7 +203,7 @@ def _find_declared(text: str) -> str:
 
 
 def recode(data: bytes, encoding: str) -> bytes:
-    """Return a file in UTF-8 with a byte order mark, which says so.
+    """Return a file converted to UTF-8 with a byte order mark.
 
     Raises:
         DocumentError: if the encoding is unknown, or the file is not in it.
@@ -212,19 +212,19 @@ def recode(data: bytes, encoding: str) -> bytes:
 
 
 def _find_codec(encoding: str) -> str:
-    """Return the name that Python has for an encoding.
+    """Return Python's name of an encoding.
 
     Raises:
-        DocumentError: if it has none.
+        DocumentError: if the encoding is unknown or not for text files.
     """
     try:
         name = codecs.lookup(encoding).name
         "".encode(name)
     except LookupError:
-        name = NO_TEXT[0]
-    if name in NO_TEXT:
+        name = NOT_TEXT[0]
+    if name in NOT_TEXT:
         raise DocumentError(
-            f"{encoding[:20]!r} is not an encoding of text; one is windows-1252"
+            f"{encoding[:20]!r} is not an encoding of text; use one such as windows-1252"
         ) from None
     return name
 

@@ -1,7 +1,7 @@
-"""Word documents (.docx): the text of paragraphs, text boxes and descriptions of pictures.
+"""Word documents (.docx): paragraphs, text boxes and descriptions of pictures are translated.
 
-Each part of a run is made a run of its own, so that parts can move. A paragraph in which nothing
-changes stays as it was.
+Each part of a run becomes a separate run, so that parts can move. Paragraphs without a change stay
+identical.
 """
 
 import re
@@ -16,7 +16,7 @@ from nmt_core.documents.document import Document, LanguageMarks
 from nmt_core.documents.ooxml import FORMAT, SPACED, Run, make_run_parts, split_run
 from nmt_core.documents.segments import Part, Piece, Role, join_raw
 from nmt_core.documents.xml_pieces import (
-    DEEPEST_NOTE,
+    MAX_NOTE_DEPTH,
     XmlPiece,
     join_whole,
     keep_unchanged,
@@ -35,25 +35,25 @@ PREFIX = "w:"
 BEFORE, AFTER = f"<w:r>{FORMAT}{SPACED.format(PREFIX)}", "</w:t></w:r>"
 """Markup around the text of a run."""
 
-LEAST_OWN_TEXT = 0.05
-"""Share of a document's letters that are not marked as another language than the source. With
-fewer, the marks are mistaken: Word takes them from the keyboard, or from a template."""
+MIN_SOURCE_SHARE = 0.05
+"""Minimum share of letters in the source language. With less, the language marks are ignored,
+because Word often takes wrong ones from the keyboard or a template."""
 
 CONTAINERS = frozenset(["hyperlink", "ins", "moveTo", "smartTag", "dir", "bdo"])
-"""Elements that hold runs of text and may occur within a sentence."""
+"""Elements with runs of text that may occur within a sentence."""
 
-TYPED = ("HYPERLINK", "FORMTEXT", "TOC")
-"""Fields whose result people type, or which repeats headings. Word computes all others anew."""
+TEXT_FIELDS = ("HYPERLINK", "FORMTEXT", "TOC")
+"""Fields whose result is typed by users or repeats headings. Word computes all others again."""
 
 LABEL = "SEQ"
-"""The field that numbers a caption; it does not belong to the sentence."""
+"""The field that numbers a caption; it is not part of the sentence."""
 
 RANGE_STARTS = frozenset({"bookmarkStart", "commentRangeStart"})
 RANGE_ENDS = frozenset({"bookmarkEnd", "commentRangeEnd"})
-"""Ends of ranges; those in a paragraph that is translated come to hold all of it."""
+"""Ends of ranges, which are extended to the whole paragraph if it is translated."""
 
-HINTS = frozenset({"proofErr", "lastRenderedPageBreak"})
-"""Elements that Word computes from the text, and computes anew."""
+COMPUTED = frozenset({"proofErr", "lastRenderedPageBreak"})
+"""Elements that Word computes again from the text."""
 
 PROPERTIES = frozenset(["pPr", "rPr"])
 LINES = frozenset(["br", "cr", "tab", "ptab"])
@@ -61,19 +61,19 @@ BLOCKS = frozenset({"p", "tbl"})
 
 
 def read_word_document(data: bytes, codes: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a document; text that is marked as another language than the source stays."""
+    """Return a Word document; text that is marked as another language is not translated."""
     files = read_archive(data, WORD)
     marks = LanguageMarks(codes)
     document = read_archived(data, files, partial(_read_file, marks=marks), marks.untranslated)
     if document.untranslated:
         whole = read_archived(data, files, partial(_read_file, marks=LanguageMarks(None)))
-        if _count_letters(document) < LEAST_OWN_TEXT * _count_letters(whole):
+        if _count_letters(document) < MIN_SOURCE_SHARE * _count_letters(whole):
             return whole
     return document
 
 
 def _count_letters(document: Document[bytes]) -> int:
-    """Return the number of letters to translate."""
+    """Return the number of letters in the passages of a document."""
     return sum(sum(map(str.isalpha, passage.text)) for passage in document.passages)
 
 
@@ -81,7 +81,7 @@ def _read_file(_: str, text: str, *, marks: LanguageMarks) -> Iterator[Part]:
     pieces = scan_xml(text)
     root = next(piece for piece in pieces if piece.name)
     if root.prefix != PREFIX:
-        raise DocumentError("its elements are not named as Word does it; save it anew by Word")
+        raise DocumentError("its elements are not named as by Word; save it again with Word")
     return _Reader(marks).read_blocks(pieces)
 
 
@@ -90,22 +90,22 @@ class _Inline(Piece):
     """A piece of a paragraph that may belong to a field."""
 
     field: str = ""
-    """Whether it begins, separates or ends a field."""
+    """Its function in a field: ``begin``, ``separate`` or ``end``."""
     code: str = ""
-    """A part of a field's code."""
+    """A part of the code of a field."""
 
 
 @dataclass
 class _Field:
-    """A field that has not ended yet."""
+    """An open field."""
 
     code: str = ""
     in_result: bool = False
 
     @property
     def is_kept(self) -> bool:
-        """Tell whether what follows is its code, or a result that Word computes."""
-        return not (self.in_result and _name_field(self.code) in TYPED)
+        """Whether the next pieces are its code, or a result that Word computes."""
+        return not (self.in_result and _name_field(self.code) in TEXT_FIELDS)
 
 
 def _name_field(code: str) -> str:
@@ -113,7 +113,7 @@ def _name_field(code: str) -> str:
 
 
 def _name(piece: XmlPiece) -> str:
-    """Return the name of an element of Word."""
+    """Return the name of an element of Word; empty for other elements."""
     return piece.name if piece.prefix == PREFIX else ""
 
 
@@ -125,7 +125,7 @@ class _Reader:
         self._fields: list[_Field] = []  # they may end in a later paragraph
 
     def read_blocks(self, pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-        """Yield the parts of what may hold paragraphs."""
+        """Yield the parts of elements that may contain paragraphs."""
         yield from read_elements(
             pieces,
             lambda piece: _name(piece) in {"p", "sdtContent"},
@@ -134,7 +134,7 @@ class _Reader:
         )
 
     def _read_paragraph(self, pieces: Sequence[XmlPiece]) -> Iterator[Part]:
-        """Yield the content of a paragraph or control."""
+        """Yield the parts of a paragraph or content control."""
         inline, starts, ends = [], [], []
         for piece in self._read_inline(pieces):
             if piece.name in RANGE_STARTS:
@@ -163,28 +163,28 @@ class _Reader:
                 yield Piece(Role.BLOCK, piece.whole, name=name)
             elif name == "r":
                 yield from self._read_run(piece)
-            elif piece.role is not Role.TEXT and name not in HINTS:
+            elif piece.role is not Role.TEXT and name not in COMPUTED:
                 code = piece.attributes.get(f"{PREFIX}instr", "")
                 is_block = name in BLOCKS or _name_field(code) == LABEL
                 role = Role.BLOCK if is_block else Role.EMPTY
                 yield Piece(role, piece.whole, parts=self._read_nested(piece))
 
     def _read_nested(self, piece: XmlPiece) -> Sequence[Part]:
-        """Return the parts of an element that is no text itself but may hold text."""
+        """Return the parts of an element within a paragraph that may contain paragraphs."""
         names = {each.name for each in piece.walk()}
-        if self._depth == DEEPEST_NOTE or names.isdisjoint({"p", "sdtContent", "docPr"}):
+        if self._depth == MAX_NOTE_DEPTH or names.isdisjoint({"p", "sdtContent", "docPr"}):
             return ()
         return [*_Reader(self._marks, self._depth + 1).read_blocks([piece])]
 
     def _read_run(self, run: XmlPiece) -> Iterator[Piece]:
-        """Yield the parts of a run, each as a run."""
+        """Yield the parts of a run as separate runs."""
         for child, piece in split_run(run):
             name = _name(child)
             if piece.is_text:
                 yield replace(piece, is_other=_is_other(piece.text, run, self._marks))
             elif name == "noBreakHyphen":
                 yield replace(piece, role=Role.TEXT, text="\N{NON-BREAKING HYPHEN}")
-            elif name not in HINTS:
+            elif name not in COMPUTED:
                 nested = self._read_nested(child)
                 yield _Inline(
                     Role.BLOCK if name in LINES else Role.EMPTY,
@@ -195,10 +195,10 @@ class _Reader:
                 )
 
     def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Return the pieces, with texts that are marked as another language as empty tags."""
+        """Return the pieces, with texts in another language as empty tags."""
         joined: list[Piece] = []
         held: list[Piece] = []
-        neutral: list[Piece] = []  # such as spaces between them
+        neutral: list[Piece] = []  # such as spaces between texts in another language
         for piece in [*pieces, Piece(Role.BLOCK, "")]:
             if isinstance(piece, Run) and piece.is_other:
                 held += [*neutral, piece]
@@ -213,9 +213,9 @@ class _Reader:
         return joined
 
     def _join_fields(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """Yield the pieces of a paragraph, with a field that Word computes as one.
+        """Yield the pieces of a paragraph, with each field that Word computes as one piece.
 
-        Another one becomes three pieces: its code, its result, and its end.
+        Other fields become three pieces: code, result, and end.
         """
         held: list[Piece] = []
         was_kept = is_continued = any(field.is_kept for field in self._fields)
@@ -245,27 +245,27 @@ class _Reader:
 
 
 def _is_other(text: str, run: XmlPiece, marks: LanguageMarks) -> bool:
-    """Tell whether a run marks a text as another language, among those of each kind of script."""
+    """Return whether a run marks a text as another language, for the script of its first letter."""
     letter = next(filter(str.isalpha, text), "")
     if not letter or run.children[0].name != "rPr":
         return False
     kind = "eastAsia" if east_asian_width(letter) in "WF" else "val"
     kind = "bidi" if bidirectional(letter) in {"R", "AL"} else kind
-    named = [piece.attributes for piece in run.children[0].walk() if piece.name == "lang"]
-    return any(marks.is_other(languages.get(PREFIX + kind)) for languages in named[:1])
+    found = [piece.attributes for piece in run.children[0].walk() if piece.name == "lang"]
+    return any(marks.is_other(languages.get(PREFIX + kind)) for languages in found[:1])
 
 
 def _is_inline(piece: XmlPiece) -> bool:
-    """Tell whether an element holds text that may stand in a sentence."""
+    """Return whether an element may be part of a sentence."""
     code = piece.attributes.get(f"{PREFIX}instr", "")
     is_field = _name(piece) == "fldSimple"
     return piece.role is Role.OPEN and (
-        _name_field(code) in TYPED if is_field else _name(piece) in CONTAINERS
+        _name_field(code) in TEXT_FIELDS if is_field else _name(piece) in CONTAINERS
     )
 
 
 def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:
-    """Yield pieces as one that stays as it is; or as blocks if a link ends amid them."""
+    """Yield pieces as one piece that does not change; as blocks if a link ends between them."""
     depth, depths = 0, [0]
     for piece in held:
         depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(piece.role, 0)

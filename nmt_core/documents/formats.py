@@ -1,7 +1,7 @@
 """Formats of documents by name, and the translation of files.
 
-A format is a module that reads it, and a line here. This module imports none of them: names of
-files are checked before anything is translated.
+Each format has a reader in its own module and an entry here. Readers are imported only when they
+are needed.
 """
 
 import os
@@ -22,8 +22,8 @@ from nmt_core.text.language_codes import LanguageCodes
 class Format(NamedTuple):
     """A format of documents.
 
-    Captions, each a line after a time, in a module ``captions`` that another package offers by an
-    entry point of ``nmt.formats``, ``captions = captions:CAPTIONS``::
+    Another package may add a format by an entry point in ``nmt.formats``, such as ``captions =
+    captions:CAPTIONS`` for lines with a time and a caption::
 
         CAPTIONS = Format((".cap",), "text/plain", "captions:read_captions")
 
@@ -37,21 +37,21 @@ class Format(NamedTuple):
     """
 
     suffixes: tuple[str, ...]
-    """Of the names of its files."""
+    """Suffixes of its file names."""
     mime_type: str
     reader: str
-    """``module:function`` of the reader, which raises DocumentError for a damaged document."""
+    """The reader as ``module:function``; it raises a DocumentError for a damaged document."""
     is_text: bool = True
-    """Whether the reader takes text; otherwise it takes bytes, and the codes of source and target
+    """Whether the reader takes text; otherwise it takes bytes and the codes of source and target,
     or None."""
     takes_encoding: bool = True
-    """Whether the user may name the encoding of a file that does not name its own."""
+    """Whether users may set the encoding of files."""
 
     def read(self, data: bytes, codes: LanguageCodes | None = None) -> Document[bytes]:
-        """Read a document; the codes are of source and target, if they are known.
+        """Return a document; ``codes`` are those of source and target, if they are known.
 
         Raises:
-            DocumentError: if it cannot be read, or is in other languages.
+            DocumentError: if the document cannot be read, or is in other languages.
         """
         read = resolve_name(self.reader)
         document: Document[bytes]
@@ -68,7 +68,7 @@ SHEETS, SLIDES = f"{OFFICE}.spreadsheetml.sheet", f"{OFFICE}.presentationml.pres
 TEXTS, OPEN_TEXTS = f"{OFFICE}.wordprocessingml.document", "application/vnd.oasis.opendocument.text"
 XLIFF = ".xlf .xliff .sdlxliff .mqxliff .mxliff"
 
-OWN = {
+BUILTIN = {
     "text": (".txt", "text/plain", "plain_text:read_plain_text"),
     "html": (".html .htm .xhtml", "text/html", "html:read_html_file"),
     "markdown": (".md .markdown", "text/markdown", "markdown:read_markdown"),
@@ -83,9 +83,9 @@ OWN = {
     "epub": (".epub", "application/epub+zip", "open_formats:read_book"),
     "docx": (".docx", TEXTS, "docx:read_word_document"),
 }
-"""The formats that modules of this package read: endings of names, type, and reader."""
+"""Built-in formats: suffixes, MIME type, and reader."""
 
-OF_TEXT = ("text", "markdown", "subtitles")
+TEXT_FORMATS = ("text", "markdown", "subtitles")
 
 FORMATS = Registry(
     "a format",
@@ -95,25 +95,25 @@ FORMATS = Registry(
             (*suffixes.split(),),
             mime_type,
             f"nmt_core.documents.{reader}",
-            is_text=name in OF_TEXT,
-            takes_encoding=name in (*OF_TEXT, "html"),
+            is_text=name in TEXT_FORMATS,
+            takes_encoding=name in (*TEXT_FORMATS, "html"),
         )
-        for name, (suffixes, mime_type, reader) in OWN.items()
+        for name, (suffixes, mime_type, reader) in BUILTIN.items()
     },
 )
 """The formats of documents by name."""
 
 
 def list_suffixes() -> list[str]:
-    """Return the endings of documents' names."""
+    """Return the suffixes of all formats."""
     return [suffix for name in FORMATS for suffix in FORMATS.load(name).suffixes]
 
 
 def find_format(name: str) -> str:
-    """Return the format of a file by the end of its name.
+    """Return the name of the format of a file by its suffix.
 
     Raises:
-        DocumentError: if no format has that ending.
+        DocumentError: if no format has this suffix.
     """
     for kind in FORMATS:
         if name.lower().endswith(FORMATS.load(kind).suffixes):
@@ -124,18 +124,18 @@ def find_format(name: str) -> str:
     )
 
 
-MOST_DOCUMENT_BYTES = 2**25
-"""Maximum bytes of a document; a longer one must be cut into parts."""
+MAX_DOCUMENT_BYTES = 2**25
+"""Maximum size of a document, in bytes."""
 
 
 class TranslatedDocument(NamedTuple):
-    """A document, translated."""
+    """A translated document."""
 
     path: Path | None
-    """The file that it was written to, if it was."""
+    """The written file, if any."""
     data: bytes
     untranslated: Untranslated
-    """Number of texts that stay untranslated, by reason."""
+    """Number of texts that are not translated, by reason."""
     segments: Sequence[TranslatedSegment] = ()
     """Sentences with their translations."""
 
@@ -143,22 +143,21 @@ class TranslatedDocument(NamedTuple):
 def translate_data(
     data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
-    """Translate a document of a kind of ``FORMATS``.
+    """Translate a document in the format ``kind`` of ``FORMATS``.
 
-    The encoding is None if the document names its own, or is in UTF-8. One that does not name it
-    is written in UTF-8 with a byte order mark.
+    ``encoding`` is None if the document declares its encoding or is in UTF-8. Otherwise, the
+    translation is in UTF-8 with a byte order mark.
 
     Raises:
-        DocumentError: if it is too long, or cannot be read.
+        DocumentError: if the document is too large, or cannot be read.
     """
-    if len(data) > MOST_DOCUMENT_BYTES:
+    if len(data) > MAX_DOCUMENT_BYTES:
         raise DocumentError(
-            f"this document has {len(data):,} bytes, more than "
-            f"{MOST_DOCUMENT_BYTES:,}; cut it into parts"
+            f"this document has {len(data):,} bytes, more than {MAX_DOCUMENT_BYTES:,}; split it"
         )
     format_ = FORMATS.load(kind)
     if encoding and not format_.takes_encoding:
-        raise DocumentError(f"--encoding is not for {kind}, which names its encoding; leave it out")
+        raise DocumentError(f"{kind} declares its encoding; remove --encoding")
     document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
     plan, translations = translator.translate_passages(document.passages)
     written = plan.write(document, translations, translator.review_below)
@@ -167,20 +166,20 @@ def translate_data(
 
 
 def refuse_unwritable(path: Path, *, force: bool = False) -> None:
-    """Refuse a file that cannot be written, before anything is translated for it.
+    """Check, before translating, that a file can be written.
 
     Raises:
-        DocumentError: if it exists and ``force`` is not given, or its folder is not writable.
+        DocumentError: if the file exists and ``force`` is false, or its folder is not writable.
     """
     if path.exists() and not (force and path.is_file()):
         raise DocumentError(
-            f"{path} is there already; overwrite it by --force, or give another name by --output"
+            f"{path} already exists; overwrite it with --force, or set another name with --output"
         )
     folder = path.absolute().parent
     while not folder.exists():
         folder = folder.parent
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise DocumentError(f"{path} cannot be written; name another by --output")
+        raise DocumentError(f"{path} cannot be written; set another path with --output")
 
 
 def translate_file(
@@ -192,9 +191,9 @@ def translate_file(
     encoding: str | None = None,
     force: bool = False,
 ) -> TranslatedDocument:
-    """Translate a file into another one, which appears whole or not at all.
+    """Translate a file, and write the translation atomically to ``out``.
 
-    ``kind`` is their format; None if their names say it. ``force`` overwrites the other one.
+    ``kind`` is the format; None determines it by the suffix. ``force`` overwrites ``out``.
 
     Raises:
         DocumentError: if the file cannot be read, or ``out`` exists or cannot be written.
@@ -202,7 +201,7 @@ def translate_file(
     kind = kind or find_format(path.name)
     refuse_unwritable(out, force=force)
     if not path.is_file():
-        raise DocumentError(f"{path} is not a file; give the name of a file")
+        raise DocumentError(f"{path} is not a file; set the path of a file")
     try:
         translated = translate_data(path.read_bytes(), kind, translator, encoding)
     except DocumentError as error:

@@ -1,7 +1,7 @@
-"""Markdown: text is translated; headings, lists, tables, emphasis, links and code stay.
+"""Markdown: text is translated; headings, lists, tables, emphasis, links and code do not change.
 
-The parser markdown-it locates markup, and parses the result again: a passage whose markup would
-change is written more loosely, or else left as it was.
+The parser markdown-it locates markup and checks the result. If the markup of a passage would
+change, it is written with spaces around emphasis, or else not translated.
 """
 
 import re
@@ -39,27 +39,27 @@ from nmt_core.documents.segments import (
 from nmt_core.text.words import Span
 
 LINE_END = re.compile(r"\r\n?|\n")
-BESIDE = re.compile(
+BLOCK_SYNTAX = re.compile(
     r"^(?:(?:\[!\w+\]|:{3,}[^\n]*)[ \t]*$|:[ \t]+|\*\[[^\]\n]+\]:[ \t]+)"
     r"|(?<![ \t])[ \t]*\{:?[#.][^{}\n]*\}[ \t]*\Z",
     re.MULTILINE,
 )
-"""Lines that begin a box or end it, the sign before a definition or an abbreviation, and the name
-of a block at its end, as ``{#name}``: they are of other programs, and no part of a sentence."""
+"""Extensions of Markdown that are not part of a sentence: the first and last line of a box, the
+sign before a definition or an abbreviation, and the name at the end of a block, ``{#name}``."""
 
 KEPT = re.compile(
     r"\$\$[^$`]+\$\$|(?<![\\$\w])\$(?!\s)[^$`\n]+(?<![\\\s])\$(?![$\w])"
     r"|\{%(?:(?!\{%)[^\n])*?%\}|\{\{[^{}\n]*\}\}|!?\[\[[^\[\]\n]{1,500}\]\](?![(\[:])"
     r"|\[\^[^\[\]\s]+\]:?|^\[[ xX]\](?=\s)"
 )
-"""Signs of other programs within sentences: a formula of LaTeX (*$5 and $6* is none), a command of
-Jekyll or Hugo, a link of a wiki, a reference to a footnote, and a check box."""
+"""Extensions of Markdown within sentences: a LaTeX formula (unlike *$5 and $6*), a command of
+Jekyll or Hugo, a wiki link, a footnote reference, and a check box."""
 
 FRONT_MATTER = re.compile(
     r"(?:---[ \t]*\r?\n[\w-]+:.*?\n(?:---|\.\.\.)|\+\+\+[ \t]*\r?\n.*?\n\+\+\+)[ \t]*(?:\r?\n|\Z)",
     re.DOTALL,
 )
-"""Settings of a page before its text, in YAML or TOML, which stay."""
+"""Metadata of a page before its text, in YAML or TOML, which is not translated."""
 
 SYNTAX = re.compile(
     r"\s*(?:(?P<box>!{3}|\?{3}\+?|={3}[!+]?)|(?P<sign>[:/+@^;<$%])(?P=sign){2,}|-+8<-+)(?:\s|$)"
@@ -68,34 +68,35 @@ SYNTAX = re.compile(
     r"|(?-i:export\s(?:default|const|let|var|function|async|class)\s|export\s*[{*])|\s*\{%.*%\}\s*$",
     re.IGNORECASE,
 )
-"""A line of MkDocs, Docusaurus, MDX or Jekyll that begins with a word of signs which are none of
-Markdown, or is a command alone."""
+"""A line of MkDocs, Docusaurus, MDX or Jekyll that begins with syntax that is not Markdown, or is
+a command."""
 
 INDENT = 4
 
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
-"""The beginning of an image whose description is plain text."""
+"""The beginning of an image with a plain-text description."""
 
 ROLES = {"softbreak": Role.LINE_END, "hardbreak": Role.BLOCK, "text_special": Role.TEXT}
-"""Roles of tokens without content of their own."""
+"""Roles of tokens without content."""
 
 TAG = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)")
 
 
 def read_markdown(text: str) -> Document[str]:
-    """Read a Markdown document, of CommonMark with tables and strikethrough."""
+    """Return a Markdown document: CommonMark with tables and strikethrough."""
     return make_document(_Parser(text).parse())
 
 
 class _Block(NamedTuple):
-    """Text in a block, such as a paragraph or a cell, and the offsets of its characters."""
+    """Text in a block, such as a paragraph or a cell, and the spans of its characters."""
 
     content: str
     places: Sequence[Span]
+    """The span of each character in the document; of HTML, that of the whole block."""
     is_html: bool = False
 
     def raw(self, text: str, start: int, end: int) -> str:
-        """Return a part of the content as it is written in a text."""
+        """Return a part of the content as written in the document."""
         return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
 
 
@@ -114,31 +115,31 @@ class _Parser:
             for start, end in zip(starts, [*(start for start, _ in ends), len(text)], strict=True)
         ]
         self.parser, self.ends = make_parser()
-        self.checker = make_plain_parser().disable("reference")  # which are links' already
+        self.checker = make_plain_parser().disable("reference")  # references are known
         self.links: dict[str, Any] = {}
 
     def parse(self) -> Iterator[Part]:
-        """Yield the parts that are kept and those that are translated."""
+        """Yield all parts of the document."""
         at = 0
         for block in self._find_blocks():
             start, end = block.places[0].start, block.places[-1].end
             yield self.text[at:start]
             raw = self.text[start:end]
             if block.is_html:
-                parts, holds = list(split_html(raw, LanguageMarks(None))), self._is_html
+                parts, is_valid = list(split_html(raw, LanguageMarks(None))), self._is_html
             else:
                 parts = list(make_parts(list(self._find_pieces(block)), self._escape))
-                holds = partial(self._holds, block.content)
-            yield Group(parts, partial(_keep_unsound, parts=parts, raw=raw, holds=holds))
+                is_valid = partial(self._has_same_markup, block.content)
+            yield Group(parts, partial(_write_block, parts=parts, raw=raw, is_valid=is_valid))
             at = end
         yield self.text[at:]
 
     def _show_lines(self) -> Iterator[str]:
-        """Yield the lines as the parser is to see them.
+        """Yield the lines for the parser.
 
-        A line of syntax is blank, and the text of a box is indented no more than the box.
+        Lines of other syntax are blank, and the text of a box has the indentation of the box.
         """
-        boxes: list[int] = []  # the indents of texts in open boxes
+        boxes: list[int] = []  # indentation of the text in open boxes
         for span in self.lines:
             line = self._plain[slice(*span)]
             content = line.lstrip()
@@ -153,21 +154,21 @@ class _Parser:
             yield "" if syntax else line
 
     def _is_html(self, text: str) -> bool:
-        """Tell whether a text is a block of HTML and nothing else."""
+        """Return whether a text is a single block of HTML."""
         return [token.type for token in self.checker.parse(text)] == ["html_block"]
 
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
-        """Write a translation so that it has the markup of the source; None if that cannot be."""
-        solid = drop_blank_lines(written)
-        for parts in (escape_text(solid), escape_text(loosen(solid))):
-            if self._holds(raw, "".join(parts)):
+        """Return the parts of a translation with the markup of the source; None if impossible."""
+        without_blanks = drop_blank_lines(written)
+        for parts in (escape_text(without_blanks), escape_text(loosen(without_blanks))):
+            if self._has_same_markup(raw, "".join(parts)):
                 return parts
         return None
 
-    def _holds(self, before: str, after: str) -> bool:
-        """Tell whether two texts have the same markup."""
-        wanted, got = (count_markup(self.checker, self.links, text) for text in (before, after))
-        return wanted == got
+    def _has_same_markup(self, source: str, target: str) -> bool:
+        """Return whether two texts have the same markup."""
+        counts = [count_markup(self.checker, self.links, text) for text in (source, target)]
+        return counts[0] == counts[1]
 
     def _find_blocks(self) -> Iterator[_Block]:
         tokens = self.parser.parse("\n".join(self._show_lines()), self.links)
@@ -194,7 +195,7 @@ class _Parser:
                 cell = block.places[-1].end
 
     def _find_cell(self, content: str, within: Span) -> _Block | None:
-        """Locate the content of a cell of a table, where pipes are escaped."""
+        """Return a table cell, in which pipes are escaped; None if it is not found."""
         at = self._plain.find(content.replace("|", r"\|"), *within)
         if at < 0:
             return None
@@ -206,7 +207,7 @@ class _Parser:
         return _Block(content, places)
 
     def _find_lines(self, content: str, first: int) -> _Block | None:
-        """Return where the lines of a content stand; beside each there may be other markup."""
+        """Return the lines of a content, which may have markup around them; None if not found."""
         places: list[Span] = []
         for number, line in enumerate(content.split("\n"), start=first):
             text = line.strip()
@@ -225,13 +226,13 @@ class _Parser:
     def _find_pieces(self, block: _Block) -> Iterator[Piece]:
         """Yield the pieces of a block's text."""
         marks = [*self._find_markup(block)]
-        for role, pattern in ((Role.BLOCK, BESIDE), (Role.EMPTY, KEPT)):
+        for role, pattern in ((Role.BLOCK, BLOCK_SYNTAX), (Role.EMPTY, KEPT)):
             spans = [match.span() for match in pattern.finditer(block.content)]
             marks += [(*span, self._piece(role, block, *span)) for span in spans]
         at = 0
         end = len(block.content)
         for start, after, piece in [*sorted(marks, key=lambda mark: mark[:2]), (end, end, None)]:
-            if start < at:  # within markup that is kept as one
+            if start < at:  # within another mark
                 continue
             if at < start:
                 yield self._piece(Role.TEXT, block, at, start)
@@ -246,15 +247,15 @@ class _Parser:
         return Piece(role, raw, name=name, plain=plain)
 
     def _find_markup(self, block: _Block) -> Iterator[tuple[int, int, Piece]]:
-        """Yield inline markup with its start and end; all else is text."""
+        """Yield the start and end of inline markup, with its piece."""
         tokens: list[Token] = []
         self.parser.inline.parse(block.content, self.parser, self.links, tokens)
         at = 0
-        links: list[tuple[int, int]] = []  # where the label begins and the link ends
+        links: list[tuple[int, int]] = []  # start of the label, end of the link
         for before, token in pairwise([Token("", "", 0), *tokens]):
             is_auto, was_auto = token.info == "auto", before.info == "auto"
             if (was_auto and before.nesting > 0) or (is_auto and token.nesting < 0):
-                continue  # the address is a part of the markup before it
+                continue  # the address is part of the previous token
             start = at
             if token.type == "link_close":
                 label, at = links.pop()
@@ -282,14 +283,14 @@ class _Parser:
             piece.text = BREAK if role is Role.LINE_END else token.content
         elif described := SIMPLE.match(piece.raw):
             alt = Piece(Role.TEXT, described[1], described[1])
-            rest = described.end(1)
-            after = Piece(Role.BLOCK, piece.raw[rest:], plain=block.content[start + rest : end])
+            cut = described.end(1)
+            after = Piece(Role.BLOCK, piece.raw[cut:], plain=block.content[start + cut : end])
             piece.parts = ["![", *make_parts([alt], escape_by(escape_markup)), after]
         return piece
 
 
 def _read_tag(tag: str) -> tuple[Role, str]:
-    """Return the role and the name of a tag of HTML."""
+    """Return the role and the name of an HTML tag."""
     match = TAG.match(tag)
     name = match["name"].lower() if match else COMMENT
     if name not in INLINE:
@@ -299,9 +300,9 @@ def _read_tag(tag: str) -> tuple[Role, str]:
     return (Role.CLOSE if tag.startswith("</") else Role.OPEN), name
 
 
-def _keep_unsound(
-    translations: Translations, parts: Sequence[Part], raw: str, holds: Callable[[str], bool]
+def _write_block(
+    translations: Translations, parts: Sequence[Part], raw: str, is_valid: Callable[[str], bool]
 ) -> str:
-    """Return a block translated if its markup is the same, or else as it was."""
+    """Return the translation of a block if its markup is valid, or else the source."""
     output = write_parts(parts, translations)
-    return output.raw if holds(output.plain) else raw
+    return output.raw if is_valid(output.plain) else raw

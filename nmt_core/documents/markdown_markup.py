@@ -1,4 +1,4 @@
-"""Find markup of Markdown by the parser markdown-it, and escape text that would become markup."""
+"""Find Markdown markup with the parser markdown-it, and escape text that would become markup."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from markdown_it.token import Token
 from nmt_core.documents.segments import BREAK, Role, Written
 
 SOURCE_LINE_END = re.compile(r"(?: *|\\)\n[ \t]*")
-"""A line end within a paragraph, with the white space that the parser leaves out."""
+"""A newline within a paragraph, with the white space that the parser skips."""
 
 SPECIAL = re.compile(r"[\\`*\[\]<~|]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 SPECIAL_END = re.compile(r"(?<!#)#+$")
@@ -31,11 +31,11 @@ def make_plain_parser() -> MarkdownIt:
 
 
 Ends = dict[tuple[str, int], int]
-"""End of each link and image, by the text around it and its beginning."""
+"""End of each link and image, by the block of text and the start."""
 
 
 def make_parser() -> tuple[MarkdownIt, Ends]:
-    """Return a parser, and what it fills as it finds links and images."""
+    """Return a parser, and the ends of links and images, which the parser fills in."""
     parser = make_plain_parser()
     parser.core.ruler.disable(["inline", "text_join"])
     ends: Ends = {}
@@ -58,7 +58,7 @@ def _note_end(
 
 
 def find_token_end(token: Token, text: str, at: int, ends: Ends) -> int:
-    """Return where a token ends that the parser found in a text; links end later."""
+    """Return the end of a token at an offset; for a link, the end of its opening bracket."""
     if token.type in {"text", "html_inline"}:
         return at + len(token.content)
     if token.type == "image":
@@ -72,14 +72,14 @@ def find_token_end(token: Token, text: str, at: int, ends: Ends) -> int:
         match = code.match(text, at)
     else:
         return at + len(token.markup)
-    assert match, "the parser found it here"
+    assert match, "the parser found the token at this offset"
     return match.end()
 
 
 def count_markup(
     checker: MarkdownIt, links: dict[str, Any], text: str
 ) -> Counter[tuple[tuple[str, str], ...]]:
-    """Count markup by its kind and its parents, in any order."""
+    """Return how often each kind of markup occurs within the same parents."""
     counts: Counter[tuple[tuple[str, str], ...]] = Counter()
     inside: list[tuple[str, str]] = []
     for token in chain.from_iterable(
@@ -98,7 +98,7 @@ def count_markup(
 
 
 def loosen(written: Sequence[Written]) -> list[Written]:
-    """Return a translation with spaces around emphasis, and none at its inner edges."""
+    """Return a translation with spaces outside of emphasis marks, and no spaces inside."""
     parts = [*written]
     for number, part in enumerate(parts):
         if not part.tag or not EMPHASIS.issuperset(part.text):
@@ -108,15 +108,15 @@ def loosen(written: Sequence[Written]) -> list[Written]:
             if not 0 <= number + side < len(parts) or parts[number + side].tag:
                 continue
             text = parts[number + side].text
-            cut = text.rstrip() if side < 0 else text.lstrip()
+            stripped = text.rstrip() if side < 0 else text.lstrip()
             if side == outside:
-                cut = f"{cut} " if side < 0 else f" {cut}"
-            parts[number + side] = Written(cut)
+                stripped = f"{stripped} " if side < 0 else f" {stripped}"
+            parts[number + side] = Written(stripped)
     return parts
 
 
 def escape_text(written: Sequence[Written]) -> list[str]:
-    """Return the parts of a translation with all that might be markup in texts escaped."""
+    """Return the parts of a translation, with characters escaped that may become markup."""
     parts: list[str] = []
     for number, part in enumerate(written):
         if part.tag:
@@ -129,7 +129,7 @@ def escape_text(written: Sequence[Written]) -> list[str]:
         lines[first:] = [
             LIST_NUMBER.sub(r"\1\\\2", STARTS.sub(r"\\\g<0>", line)) for line in lines[first:]
         ]
-        if lines[-1].endswith("!"):  # which makes an image of a link
+        if lines[-1].endswith("!"):  # it would turn a link into an image
             following = next((each.text for each in written[number + 1 :] if each.text), "")
             if following.startswith("["):
                 lines[-1] = f"{lines[-1][:-1]}\\!"
@@ -138,5 +138,5 @@ def escape_text(written: Sequence[Written]) -> list[str]:
 
 
 def escape_markup(text: str) -> str:
-    """Return a text with every sign escaped that may be markup anywhere."""
+    """Return a text with all characters escaped that may be markup at any position."""
     return SPECIAL.sub(r"\\\g<0>", text)

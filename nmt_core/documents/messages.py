@@ -1,6 +1,6 @@
-"""Messages of programs and segments of translators: units that are translated separately.
+"""Messages of programs and segments of translation tools: units that are translated separately.
 
-A message is plain text or text with tags. One with a choice of ICU, as ``{n, plural, ...}``, stays.
+A message is text, with or without tags. ICU choices, ``{n, plural, ...}``, are not translated.
 """
 
 import html
@@ -33,8 +33,8 @@ MARKUP = re.compile(
     r"|(?<!%)<(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*(?=[\s/>])|\d+(?=\s*/?>))[^<>]*?(?P<empty>/?)>",
     re.DOTALL | re.IGNORECASE,
 )
-"""A comment, an element that is not translated, or a tag: of HTML, or of a component of a program,
-which may have a number."""
+"""A comment, an element that is not translated, or a tag of HTML or of a UI component, whose name
+may be a number."""
 
 VOID = frozenset(["img", "input", "wbr"])
 BLOCKS = re.compile(r"p|br|div|li|ul|ol|table|tr|t[dh]|h[1-6]|hr|blockquote")
@@ -43,26 +43,26 @@ BLOCKS = re.compile(r"p|br|div|li|ul|ol|table|tr|t[dh]|h[1-6]|hr|blockquote")
 QUOTE = re.compile(r"&(?:quot|apos|#0*3[49]|#[xX]0*2[27]);")
 CHOICE = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 
-LONGEST_MESSAGE = 100_000
-"""Maximum characters of a message."""
+MAX_MESSAGE_CHARACTERS = 100_000
+"""Maximum length of a message, in characters."""
 
 BRACES = "{}"
 
 _SYNTAX = regex.compile(r"(?!\S*\{[^}]*$)(?![^{]*\}).*(?:[{%$@#`:_\\]|<.|\[\[).*")
-"""A literal that a program may fill in; an open brace is none."""
+"""A literal that may be a placeholder; not one with an unclosed brace."""
 
 _UNNUMBERED = regex.compile(
     r"(?!%(?:L?[1-9]|n|\d{1,2}%|[a-zA-Z_][\w.\-]*%)$)(?:%[^%({\d][^$]*|%\d+[^$\d]?)"
 )
-"""A placeholder that a program fills by its order; those of Qt, Boost and Symfony have a number or
-a name."""
+"""A placeholder that is filled by its position; those of Qt, Boost and Symfony have a number or a
+name."""
 
 
 def read_message(text: str, untranslated: Untranslated) -> list[Part]:
-    """Return the parts of a message; one with a choice stays and is counted.
+    """Return the parts of a message; a message with an ICU choice is counted and not translated.
 
     Raises:
-        DocumentError: if it is longer than ``LONGEST_MESSAGE``.
+        DocumentError: if the message is longer than ``MAX_MESSAGE_CHARACTERS``.
     """
     check_length(text)
     if CHOICE.search(text):
@@ -98,16 +98,16 @@ def _make_text(raw: str) -> Piece:
 
 
 def check_length(text: str) -> None:
-    """Refuse a unit of a file that is too long."""
-    if len(text) > LONGEST_MESSAGE:
+    """Raise a DocumentError if a unit of a file is too long."""
+    if len(text) > MAX_MESSAGE_CHARACTERS:
         raise DocumentError(
             f"a unit of this document has {len(text):,} characters, more than "
-            f"{LONGEST_MESSAGE:,}; cut it into several"
+            f"{MAX_MESSAGE_CHARACTERS:,}; split it"
         )
 
 
 def escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation as its source is: with characters by their names, or without."""
+    """Return the parts of a translation with character references if the source has them."""
     has_names, quotes = resolve_references(raw) != raw, bool(QUOTE.search(raw))
     return [
         html.escape(part.text, quote=quotes)
@@ -118,13 +118,13 @@ def escape_as_source(raw: str, written: Sequence[Written]) -> list[str]:
 
 
 def check_language(code: str, expected: str, side: str) -> None:
-    """Refuse a file that names another language than the expected one.
+    """Raise a DocumentError if a file declares another language than the expected one.
 
-    The side is what the file says of its language, such as ``translates into``.
+    ``side`` is the verb in the message, such as ``translates into``.
     """
     if code and pick_code([code], expected) is None:
         raise DocumentError(
-            f"this document {side} {code[:20]!r}, and not {expected!r} as this model does; "
+            f"this document {side} {code[:20]!r}, and not {expected!r} like this model; "
             f"use a model for its languages"
         )
 
@@ -141,17 +141,17 @@ def find_placeholders(text: str) -> list[str]:
 def has_same_placeholders(
     source: Sequence[Item], translation: Sequence[Item], signs: str = BRACES
 ) -> bool:
-    """Tell whether a translation has the placeholders of its source, and as many signs of syntax.
+    """Return whether a translation has the placeholders and syntax characters of its source.
 
-    Placeholders that a program fills by their order must have the same order.
+    Placeholders that are filled by position must have the same order.
     """
-    before, after = ([*_list_placeholders(items, signs)] for items in (source, translation))
-    ordered = [[name for name in names if _UNNUMBERED.fullmatch(name)] for names in (before, after)]
-    return sorted(before) == sorted(after) and ordered[0] == ordered[1]
+    both = [[*_list_placeholders(items, signs)] for items in (source, translation)]
+    positional = [[name for name in names if _UNNUMBERED.fullmatch(name)] for names in both]
+    return sorted(both[0]) == sorted(both[1]) and positional[0] == positional[1]
 
 
 def _list_placeholders(items: Sequence[Item], signs: str) -> Iterator[str]:
-    """Yield the placeholders between tags, and each other character that may be syntax."""
+    """Yield the placeholders of text items, and each character of ``signs`` outside of these."""
     for item in items:
         if isinstance(item, str):
             names = find_placeholders(item)
@@ -170,26 +170,26 @@ def make_unit(
     is_bilingual: bool = False,
     signs: str = BRACES,
 ) -> Group:
-    """Return a unit of a file, ``raw``, with parts of its texts, such as singular and plural.
+    """Return a unit of a file with one or more texts, such as singular and plural.
 
-    ``write`` takes the translated texts, and as ``is_doubtful`` whether a person must review them;
-    it returns what replaces the unit. A unit stays and is counted if its translation lost a
-    placeholder, unless the format is bilingual: keeps source and translation side by side.
+    ``write`` takes the translated texts and ``is_doubtful``, whether they need review; it returns
+    the new unit. If a translation loses a placeholder, the unit is counted and not translated. A
+    bilingual format, which has source and target, marks it for review instead.
     """
     parts = [part for text in texts for part in text]
     segments = [*find_segments(parts)]
 
     def finish(translations: Translations) -> str:
-        """Return the unit as it is written."""
+        """Return the text of the unit."""
         pairs = [(segment.passage.items, translations[segment][0]) for segment in segments]
         is_same = all(source == items for source, items in pairs)
-        is_whole = all(has_same_placeholders(*pair, signs) for pair in pairs)
+        is_complete = all(has_same_placeholders(*pair, signs) for pair in pairs)
         if not pairs or (is_same and not is_bilingual):
             return raw
-        if not is_whole and not is_bilingual:
+        if not is_complete and not is_bilingual:
             untranslated[Reason.PLACEHOLDER] += 1
             return raw
-        is_doubtful = not is_whole or any(translations[segment][1] for segment in segments)
+        is_doubtful = not is_complete or any(translations[segment][1] for segment in segments)
         return write(
             [write_parts(text, translations).raw for text in texts], is_doubtful=is_doubtful
         )
@@ -200,5 +200,5 @@ def make_unit(
 def make_file(
     parts: Iterable[Part], encode: Callable[[str], bytes], untranslated: Untranslated
 ) -> Document[bytes]:
-    """Return a document of the parts of a file of units."""
+    """Return a document from the parts of a file with units."""
     return Document({"": parts}, lambda texts: encode(texts[""]), untranslated, holds_messages=True)

@@ -1,7 +1,7 @@
-"""Office Open XML: paragraphs of runs, presentations (.pptx) and workbooks (.xlsx).
+"""Office Open XML: runs of text, presentations (.pptx) and workbooks (.xlsx).
 
-A run is text with properties, such as bold. Most of a paragraph looks alike; runs that look
-otherwise are pairs around text, and a translation is written as new runs.
+A run is text with properties, such as bold. Runs with other properties than most of the paragraph
+become pairs of inline tags; a translation is written as new runs.
 """
 
 import html
@@ -36,16 +36,16 @@ from nmt_core.documents.xml_pieces import (
 from nmt_core.text.language_codes import LanguageCodes
 
 INVISIBLE = ("lang", "altLang", "dirty", "err", "noProof", "smtClean", "smtId", "rPrChange")
-"""Attributes and elements of properties that do not change looks."""
+"""Attributes and elements of properties that are not visible."""
 
 FORMAT = "\x01"
-"""Begins the properties of a pair, in the place of markup; XML forbids it."""
+"""Placeholder for the properties of a run in markup; XML forbids this character."""
 
 SPACED = '<{}t xml:space="preserve">'
-"""An element of text whose white space is kept, for the prefix of its name."""
+"""Start tag of a text element that preserves white space, for a prefix."""
 
 LINE_END = re.compile(r"(?:_x000D_)?(?:\r\n|\r|\n)")
-"""A line end in a cell; Excel writes those of Windows so."""
+"""A newline in a cell; Excel writes ``_x000D_`` for a carriage return."""
 
 
 @dataclass
@@ -55,17 +55,18 @@ class Run(Piece):
     before: str = ""
     """The markup before the text in ``raw``."""
     after: str = ""
+    """The markup after the text in ``raw``."""
     properties: str = ""
     is_other: bool = False
-    """True if the document marks it as another language than the source."""
+    """Whether the document marks the text as another language than the source."""
 
 
 def read_runs(
     pieces: Sequence[XmlPiece], kept: Container[str] = (), *, is_cell: bool = False
 ) -> Iterator[Part]:
-    """Yield the parts of the content of a paragraph of PowerPoint or a cell of Excel.
+    """Yield the parts of the content of a PowerPoint paragraph or an Excel cell.
 
-    Elements that are kept end a sentence, or stand before and after all runs.
+    Elements whose names are in ``kept`` end a sentence, or are before or after all runs.
     """
     runs: list[Piece] = []
     for piece in pieces:
@@ -89,9 +90,9 @@ def read_runs(
 
 
 def split_run(run: XmlPiece) -> Iterator[tuple[XmlPiece, Run]]:
-    """Yield each child of a run but its properties, and a run that holds that child alone.
+    """Yield each child of a run except properties, and a run with only this child.
 
-    If the child is not text, the run is an empty element.
+    If the child is not text, the run is an empty tag.
     """
     before, after, properties = run.raw, run.end, ""
     for child in run.children:
@@ -106,7 +107,7 @@ def split_run(run: XmlPiece) -> Iterator[tuple[XmlPiece, Run]]:
 
 
 def _make_run(text: XmlPiece, before: str, after: str, properties: str) -> Run:
-    """Return a run of an element of text."""
+    """Return a run with a text element."""
     is_full = text.role is Role.OPEN
     return Run(
         *(Role.TEXT, before + text.whole + after, read_text_of([text])),
@@ -117,7 +118,7 @@ def _make_run(text: XmlPiece, before: str, after: str, properties: str) -> Run:
 
 
 def read_properties(element: XmlPiece) -> str:
-    """Return the element of properties without what does not change looks; empty if that is all."""
+    """Return the visible properties of a properties element as XML; empty if there are none."""
     tag = element.raw
     for name in INVISIBLE:
         tag = set_attribute(tag, name, None)
@@ -129,10 +130,10 @@ def read_properties(element: XmlPiece) -> str:
 def make_run_parts(
     runs: Sequence[Piece], before: str, after: str, *, has_lines: bool = False
 ) -> Iterator[Part]:
-    """Yield the parts of a paragraph of runs and what stands between them.
+    """Yield the parts of a paragraph of runs and other pieces.
 
-    Each text of a translation gets markup before it, with ``FORMAT`` in the place of its
-    properties, and after it.
+    Each text of a translation is written between the markup ``before``, in which its properties
+    replace ``FORMAT``, and ``after``.
     """
     lengths: Counter[str] = Counter()
     for run in runs:
@@ -144,25 +145,25 @@ def make_run_parts(
 
 
 def _mark_runs(runs: Sequence[Piece], usual: str, *, has_lines: bool) -> Iterator[Piece]:
-    """Yield the pieces of a paragraph, with a pair around texts that look unlike most."""
+    """Yield the pieces of a paragraph, with pairs around texts with unusual properties."""
     for properties, group in groupby(runs, lambda run: getattr(run, "properties", None)):
         pieces = [*group]
-        alike = [piece for piece in pieces if isinstance(piece, Run)]
+        texts = [piece for piece in pieces if isinstance(piece, Run)]
         if properties is None:
             yield from pieces
         elif properties == usual:
-            yield from _read_texts(alike, is_outer=True, has_lines=has_lines)
+            yield from _read_texts(texts, is_outer=True, has_lines=has_lines)
         else:
-            name, shown = f"run {properties}", FORMAT + properties
-            yield Piece(Role.OPEN, alike[0].before, name=name, rewritten=shown)
-            yield from _read_texts(alike, is_outer=False, has_lines=has_lines)
-            yield Piece(Role.CLOSE, alike[-1].after, name=name, rewritten=FORMAT)
+            name, mark = f"run {properties}", FORMAT + properties
+            yield Piece(Role.OPEN, texts[0].before, name=name, rewritten=mark)
+            yield from _read_texts(texts, is_outer=False, has_lines=has_lines)
+            yield Piece(Role.CLOSE, texts[-1].after, name=name, rewritten=FORMAT)
 
 
 def _read_texts(runs: Sequence[Run], *, is_outer: bool, has_lines: bool) -> Iterator[Piece]:
-    """Yield the texts of runs that look alike, with their tags, or without the outer ones.
+    """Yield the texts of runs with equal properties; ``is_outer`` includes the outer markup.
 
-    In a cell, somebody has typed each line end, and it ends a sentence.
+    A newline in a cell was typed by a user, so it ends a sentence.
     """
     for number, run in enumerate(runs):
         start = 0 if is_outer or number else len(run.before)
@@ -174,7 +175,7 @@ def _read_texts(runs: Sequence[Run], *, is_outer: bool, has_lines: bool) -> Iter
 def _write_runs(
     _: str, written: Sequence[Written], *, usual: str, before: str, after: str
 ) -> list[str]:
-    """Write a translation as runs, each text with the properties of the pair it stands in."""
+    """Return a translation as runs, each text with the properties of the pair around it."""
     current, parts = [usual], []
     for text, tag in written:
         if tag is None:
@@ -195,14 +196,14 @@ PRESENTATION = ArchiveKind(
     "presentation",
     ".pptx",
     re.compile(r"ppt/(?:slides/slide|notesSlides/notesSlide|diagrams/data|charts/chart)\d*\.xml"),
-    needed="ppt/presentation.xml",
+    required="ppt/presentation.xml",
 )
 SLIDE = ("pPr", "br", "endParaRPr")
-"""Elements of a paragraph beside runs that end a sentence, or stand before and after all."""
+"""Elements of a paragraph that end a sentence, or are before or after all runs."""
 
 
 def read_presentation(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a presentation of PowerPoint (.pptx): slides, notes, and descriptions of pictures."""
+    """Return a presentation (.pptx): slides, notes, and descriptions of pictures."""
     return read_archived(data, read_archive(data, PRESENTATION), _read_slide)
 
 
@@ -217,38 +218,38 @@ WORKBOOK = ArchiveKind(
     re.compile(
         r"xl/(?:workbook|sharedStrings|worksheets/sheet\d+|tables/table\d+|pivotCache/[^/]+)\.xml"
     ),
-    needed="xl/workbook.xml",
+    required="xl/workbook.xml",
 )
 BOOK = "xl/workbook.xml"
 STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/sheet\d+)\.xml")
 COLUMN = re.compile(r'<(?:\w+:)?(?:tableColumn|cacheField)\s[^<>]*?\bname="([^"]*)"')
-"""Columns of tables, whose names must be those of cells."""
+"""Columns of tables, whose names must equal the text of cells."""
 
 FORMULA = re.compile(
     r"<(?:\w+:)?(?:f|formula[12]?|definedName|calculatedColumnFormula|totalsRowFormula)\b[^<>]*>"
     r"([^<>]+)<"
 )
 FILTER = re.compile(r'<(?:\w+:)?(?:filter|customFilter)\s[^<>]*?\bval="([^"<>]*)"')
-"""The elements that hold formulas, and those that name the values that a filter shows."""
+"""Elements with formulas, and elements with the values of a filter."""
 
 LITERAL = re.compile(r'"((?:[^"]|"")*+)"')
-"""A text in a formula, with its quotes doubled."""
+"""A string in a formula, in which quotes are doubled."""
 
 CALCULATION = re.compile(r"<(?:\w+:)?calcPr\b[^<>]*>")
 BEFORE_CALCULATION = re.compile(
     r"\A(?s:.*)</(\w+:)?(?:sheets|functionGroups|externalReferences|definedNames)\s*>"
 )
-"""The settings of the calculation in ``BOOK``, and everything before them."""
+"""The calculation settings in ``BOOK``, and everything before them."""
 
 CELL = ("rPh", "phoneticPr")
-"""Phonetic elements of a cell, beside its runs."""
+"""Phonetic elements of a cell."""
 
 
 def read_workbook(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a workbook: texts of cells are translated; numbers and formulas stay.
+    """Return a workbook: texts of cells are translated; numbers and formulas do not change.
 
-    Texts that name columns of tables stay, and so do those that formulas, lists of choices,
-    conditions or filters name. Formulas are calculated anew when it is opened.
+    Texts are not translated if they name columns of tables, or if formulas, lists of choices,
+    conditions or filters contain them. Formulas are recalculated when the file is opened.
     """
     files = read_archive(data, WORKBOOK)
     texts = {name: decode_declared(content).text for name, content in files.items()}
@@ -268,7 +269,7 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> Document[bytes
 
 
 def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
-    """Yield the texts in formulas, and each item of a list of choices."""
+    """Yield the strings in formulas, and each item of a list of choices, folded."""
     for formula in formulas:
         for quoted in LITERAL.findall(formula):
             literal = quoted.replace('""', '"')
@@ -277,7 +278,7 @@ def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
 
 
 def _fold(text: str) -> str:
-    """Return a text as Excel compares it, without the operator of a criterion as ``<>Yes``."""
+    """Return a text for comparison as in Excel, without the operator of a criterion: ``<>Yes``."""
     return text.lstrip("<>=").strip().casefold()
 
 
@@ -307,7 +308,7 @@ def _read_cell(
 
 
 def _request_calculation(book: str) -> str:
-    """Return the file of a workbook so that all formulas are calculated when it is opened."""
+    """Return the main file of a workbook with a request to recalculate all formulas."""
     if not CALCULATION.search(book):
         book = BEFORE_CALCULATION.sub(r"\g<0><\1calcPr/>", book, count=1)
     return CALCULATION.sub(lambda tag: set_attribute(tag[0], "fullCalcOnLoad", "1"), book)

@@ -1,6 +1,6 @@
 """OpenDocument texts (.odt) and books (.epub).
 
-Of a text, paragraphs, headings, notes, text boxes and descriptions of pictures are translated; of a
+In a text, paragraphs, headings, notes, text boxes and descriptions of pictures are translated; in a
 book, pages, titles and tables of contents.
 """
 
@@ -14,7 +14,7 @@ from nmt_core.documents.document import Document, LanguageMarks
 from nmt_core.documents.html import split_html
 from nmt_core.documents.segments import Part, Piece, Role, escape_by, make_parts
 from nmt_core.documents.xml_pieces import (
-    DEEPEST_NOTE,
+    MAX_NOTE_DEPTH,
     XmlPiece,
     read_elements,
     read_embedded,
@@ -25,42 +25,42 @@ from nmt_core.documents.xml_pieces import (
 from nmt_core.text.language_codes import LanguageCodes
 
 TEXT = ArchiveKind(
-    "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), needed="content.xml"
+    "OpenDocument text", ".odt", re.compile(r"(?:content|styles)\.xml"), required="content.xml"
 )
 PREFIX = "text:"
 PARAGRAPHS = ("p", "h")
 DESCRIPTIONS = ("title", "desc")
-"""Elements that describe a picture."""
+"""Elements with the description of a picture."""
 
 PAIRS = ("span", "a", "meta")
 BREAKS = ("line-break", "tab")
 KEPT = ("tracked-changes", "annotation", "ruby", "bibliography-mark")
-"""Elements whose paragraphs are not translated: what was deleted, and remarks."""
+"""Elements whose paragraphs are not translated: deleted text, comments, and the like."""
 
 RANGE = re.compile(r"(?P<kind>bookmark|change|[a-z-]+-mark)-(?P<side>start|end)")
 NAMES = ("text:name", "text:id", "text:change-id")
-"""What a range in a text is, as a bookmark or a change, and what its two ends have in common."""
+"""The ends of a range, such as a bookmark or a change, and the attributes that both ends share."""
 
 BOOK = ArchiveKind(
     "book",
     ".epub",
     re.compile(r"\A.*\.(?:xhtml|html|htm|ncx|opf)|META-INF/encryption\.xml", re.IGNORECASE),
-    needed="META-INF/container.xml",
+    required="META-INF/container.xml",
 )
 ENCRYPTION = "META-INF/encryption.xml"
 PACKAGE = ".opf"
 TITLES, LANGUAGE = ("title", "description"), "language"
-"""The file that says what is in the book, and its elements."""
+"""The suffix of the package file with a book's metadata, and its elements."""
 
 
 def read_open_document(data: bytes, _: LanguageCodes | None = None) -> Document[bytes]:
-    """Read a text."""
+    """Return an OpenDocument text."""
     files = read_archive(data, TEXT)
     return read_archived(data, files, lambda _, text: _read_paragraphs(scan_xml(text)))
 
 
 def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Part]:
-    """Yield the parts of what may hold paragraphs, and stands within some notes."""
+    """Yield the parts of elements that may contain paragraphs; ``depth`` counts outer notes."""
     read = partial(_read_paragraph, depth=depth)
     yield from read_elements(pieces, _is_paragraph, read, KEPT)
 
@@ -75,7 +75,7 @@ def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
 
 
 def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
-    """Yield the pieces of a paragraph; notes and frames are points that hold others."""
+    """Yield the pieces of a paragraph; notes and frames are empty tags with paragraphs inside."""
     for piece in pieces:
         name = piece.name if piece.prefix == PREFIX else ""
         if piece.role is Role.TEXT:
@@ -91,24 +91,24 @@ def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:
             role = Role.OPEN if side["side"] == "start" else Role.CLOSE
             yield Piece(role, piece.whole, name=key)
         else:
-            is_read = depth < DEEPEST_NOTE and any(map(_is_paragraph, piece.walk()))
+            is_read = depth < MAX_NOTE_DEPTH and any(map(_is_paragraph, piece.walk()))
             parts = [*_read_paragraphs([piece], depth + 1)] if is_read else []
             yield Piece(Role.EMPTY, piece.whole, parts=parts)
 
 
 def read_book(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a book; the target takes the place of the source among its languages."""
+    """Return a book; the target language replaces the source language in its metadata."""
     files = read_archive(data, BOOK)
-    hidden = files.pop(ENCRYPTION, b"")
-    if any(name.rpartition("/")[2].encode() in hidden for name in files):
-        raise DocumentError("this book is encrypted; give one without digital rights management")
+    encryption = files.pop(ENCRYPTION, b"")
+    if any(name.rpartition("/")[2].encode() in encryption for name in files):
+        raise DocumentError("this book is encrypted; use one without digital rights management")
     marks = LanguageMarks(codes)
     return read_archived(data, files, partial(_read_book_file, marks=marks), marks.untranslated)
 
 
 def _read_book_file(name: str, text: str, *, marks: LanguageMarks) -> Iterator[Part]:
     if not name.lower().endswith(PACKAGE):
-        return split_html(text, marks)  # a table of contents, too, which may have a document type
+        return split_html(text, marks)  # also the table of contents, which may have a DOCTYPE
     pieces = scan_xml(text)
     for element in (each for piece in pieces for each in piece.walk()):
         if marks.codes and element.name == LANGUAGE and marks.is_source(read_text_of([element])):

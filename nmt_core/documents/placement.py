@@ -1,8 +1,8 @@
-"""Put the inline tags of a passage around the words of its translation.
+"""Place the inline tags of a passage around the words of its translation.
 
-As in Bergamot's translator for the web, the model sees text alone. Each pair of tags goes around
-the translations of its words, so whatever a model answers, no tag is lost, none is invented, and
-none leaves its parent. https://github.com/browsermt/bergamot-translator
+The model only translates text, as in https://github.com/browsermt/bergamot-translator. Each pair
+of tags is placed around the translations of its words. So for any output of a model, no tag is
+lost, added, or moved out of its parent.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -23,7 +23,7 @@ from nmt_core.text.words import (
 
 @dataclass
 class _Node:
-    """A pair or an empty tag, with its span in the source and, later, in the translation."""
+    """A pair of tags or an empty tag, with its span in the source and in the translation."""
 
     number: int
     start: int
@@ -31,16 +31,17 @@ class _Node:
     is_empty: bool = False
     children: "list[_Node]" = field(default_factory=list)
     place: Span = field(default_factory=lambda: Span(0, 0))
+    """The span in the translation."""
 
     def collapse(self, at: int) -> None:
-        """Put this and everything in it at one offset."""
+        """Set the span of this node and its descendants to an offset."""
         self.place = Span(at, at)
         for child in self.children:
             child.collapse(at)
 
 
 class _Words:
-    """The words of a passage and of its translation, cut at tags, with their links."""
+    """The words of a passage and of its translation, split at tags, with their links."""
 
     def __init__(
         self,
@@ -54,9 +55,9 @@ class _Words:
         self.target: list[Span] = []
         self.links: list[int] = []
         self.linked: dict[int, list[int]] = defaultdict(list)
-        """The numbers of the words that are linked with each word of the source."""
+        """Indices of the target words that are linked with each source word."""
         self.sentences = sentences
-        """The span of each sentence, and of its translation."""
+        """The span of each sentence and of its translation."""
         for (src, tgt), translation in zip(sentences, translations, strict=True):
             before, after = text[slice(*src)], target[slice(*tgt)]
             first, last = bisect_right(cuts, src.start), bisect_left(cuts, src.end)
@@ -72,7 +73,7 @@ class _Words:
             self.target += [Span(tgt.start + start, tgt.start + end) for start, end in translated]
 
     def find_sentence(self, at: int) -> tuple[Span, Span]:
-        """Return the sentence at or before an offset of the source, or else the first."""
+        """Return the last sentence that starts at or before a source offset, or else the first."""
         after = bisect_right(self.sentences, at, key=lambda pair: pair[0].start)
         return self.sentences[max(after - 1, 0)]
 
@@ -83,7 +84,7 @@ def place_tags(
     sentences: Sequence[tuple[Span, Span]],
     translations: Sequence[Translated],
 ) -> tuple[Item, ...]:
-    """Return the items of a passage's translation: the translated text and every tag.
+    """Return the items of a passage's translation: translated text and all tags.
 
     ``sentences`` are the spans of each sentence in the passage and in its translation, ``target``.
     """
@@ -95,7 +96,7 @@ def place_tags(
 
 
 def _parse(passage: Passage) -> tuple[_Node, set[int]]:
-    """Return the tree of a passage's tags, and the offsets of all."""
+    """Return the tree of a passage's tags, and the offsets of all tags."""
     root = _Node(-1, 0)
     open_nodes, at = [root], 0
     cuts = set()
@@ -118,36 +119,36 @@ def _parse(passage: Passage) -> tuple[_Node, set[int]]:
 
 
 def _place(parent: _Node, words: _Words, within: Span) -> None:
-    """Give every node below a parent its span within the parent's words, by their numbers."""
+    """Set the spans of a parent's descendants, within the target words of the parent."""
     taken: list[Span] = []
     for node in sorted(parent.children, key=lambda node: (node.start - node.end, node.start)):
         first, last = (bisect_left(words.source, Span(at, at)) for at in (node.start, node.end))
-        held = Span(0, 0) if node.is_empty else Span(first, max(first, last))
-        chosen = _choose(words, held, within, taken) if held.start < held.end else None
+        inner = Span(0, 0) if node.is_empty else Span(first, max(first, last))
+        chosen = _choose(words, inner, within, taken) if inner.start < inner.end else None
         if chosen is None:
             continue
         insort(taken, chosen)
-        start, end = _widen(node, words, held, chosen)
+        start, end = _widen(node, words, inner, chosen)
         node.place = Span(max(start, parent.place.start), min(end, parent.place.end))
         _place(node, words, chosen)
     wide = sorted([node.place for node in parent.children if node.place.end > node.place.start])
     for node in parent.children:
         if node.place.end == node.place.start:
             at = min(max(_map_offset(node.start, words), parent.place.start), parent.place.end)
-            node.collapse(_leave(at, wide))
+            node.collapse(_move_out(at, wide))
 
 
-def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span | None:
-    """Return the run of free words with the most links to those held, else a near word.
+def _choose(words: _Words, inner: Span, within: Span, taken: list[Span]) -> Span | None:
+    """Return the best run of free target words for the source words ``inner``, or a near word.
 
-    A word of a run counts 1 if it is linked with one that is held, -1 if it is linked with another.
+    A word of a run counts 1 if it is linked with an inner word, -1 if it is linked with another.
 
     Returns:
-        Numbers of the first word and of the first after it, or None if no word is free.
+        Indices of the first word and of the word after the last; None if no word is free.
     """
     best, best_score = None, 0
     start, score, last = 0, 0, -1
-    linked = [number for link in range(*held) for number in words.linked.get(link, ())]
+    linked = [number for link in range(*inner) for number in words.linked.get(link, ())]
     for number in sorted(linked):
         if not within.start <= number < within.end or not _is_free(number, number + 1, taken):
             continue
@@ -162,25 +163,25 @@ def _choose(words: _Words, held: Span, within: Span, taken: list[Span]) -> Span 
             best, best_score = Span(start, number + 1), score
     if best:
         return best
-    point = _map_offset(words.source[held.start].end, words)
-    wanted = bisect_left(words.target, Span(point, 0))
-    for away in range(max(wanted - within.start, within.end - wanted) + 1):
-        for number in (wanted - away - 1, wanted + away):
+    point = _map_offset(words.source[inner.start].end, words)
+    nearest = bisect_left(words.target, Span(point, 0))
+    for distance in range(max(nearest - within.start, within.end - nearest) + 1):
+        for number in (nearest - distance - 1, nearest + distance):
             if within.start <= number < within.end and _is_free(number, number + 1, taken):
                 return Span(number, number + 1)
     return None
 
 
 def _is_free(start: int, end: int, taken: list[Span]) -> bool:
-    """Tell whether words are in none of the spans that others have taken."""
+    """Return whether no span of other nodes contains any of these words."""
     after = bisect_left(taken, Span(end, 0))
     return after == 0 or taken[after - 1].end <= start
 
 
-def _widen(node: _Node, words: _Words, held: Span, chosen: Span) -> Span:
-    """Return the span of chosen words, with the white space around sentences that a node held."""
+def _widen(node: _Node, words: _Words, inner: Span, chosen: Span) -> Span:
+    """Return the span of chosen words, with white space around sentences as in the source node."""
     start, end = words.target[chosen.start].start, words.target[chosen.end - 1].end
-    first, last = words.source[held.start].start, words.source[held.end - 1].end
+    first, last = words.source[inner.start].start, words.source[inner.end - 1].end
     source, target = words.find_sentence(first)
     if (first, start) == (source.start, target.start):
         start -= first - node.start
@@ -193,10 +194,10 @@ def _widen(node: _Node, words: _Words, held: Span, chosen: Span) -> Span:
 def _map_offset(at: int, words: _Words) -> int:
     """Return the offset in the translation for an offset in the source.
 
-    Within a sentence, that is after the word it follows, or before the next.
+    Within a sentence, this is the end of the translated previous word, or the start of the next.
     """
     source, target = words.find_sentence(at)
-    if at <= source.start:  # it stands before the first
+    if at <= source.start:  # before the first sentence
         return max(target.start - (source.start - at), 0)
     if at >= source.end:
         return target.end + at - source.end
@@ -213,8 +214,8 @@ def _map_offset(at: int, words: _Words) -> int:
     return words.target[starts[0]].start if starts else target.end
 
 
-def _leave(at: int, wide: Sequence[Span]) -> int:
-    """Move an offset out of another node's span, to its nearer end."""
+def _move_out(at: int, wide: Sequence[Span]) -> int:
+    """Return an offset, moved out of another node's span to the nearer end."""
     before = bisect_left(wide, Span(at, at)) - 1
     if before >= 0 and at < wide[before].end:
         start, end = wide[before]
@@ -223,7 +224,7 @@ def _leave(at: int, wide: Sequence[Span]) -> int:
 
 
 def _write(node: _Node, target: str, within: Span) -> Iterator[Item]:
-    """Yield text and tags of a node in a part of the translation."""
+    """Yield the text and tags of a node within a span of the translation."""
     at = within.start
     for child in sorted(node.children, key=lambda child: child.place):  # stable
         yield target[at : child.place.start]

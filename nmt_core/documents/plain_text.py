@@ -1,9 +1,9 @@
 """Plain text, and subtitles in SubRip (.srt) or WebVTT (.vtt).
 
-Of plain text, line ends, blank lines, indentation and list markers stay. A line is translated by
-itself, unless it was wrapped: if no line of a block had room for the first word of the next, the
-block is one passage, and its translation is wrapped into as many lines. Of subtitles, speech is
-translated; the lines of one are one passage, unless several people speak.
+In plain text, newlines, blank lines, indentation and list markers do not change. Each line is a
+passage, unless text was wrapped: if no line of a block has room for the first word of the next, the
+block is a passage, and its translation has the same number of lines. In subtitles, only speech is
+translated; each subtitle is a passage, unless several people speak.
 """
 
 import html
@@ -16,31 +16,32 @@ from nmt_core.documents.document import Document, make_document
 from nmt_core.documents.segments import BREAK, Piece, Role, Written, make_parts, write_plainly
 
 LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""As ``str.splitlines`` has them."""
+"""The line boundaries of ``str.splitlines``."""
 
 CELL_END = re.compile(r"\t+|[ ]*(?<!\|)\|(?!\||[^][{}]{0,100}[]}])[ ]*|[ ]{3,}")
-"""The space or line between cells, which is kept; programs write forms of a plural so, too."""
+"""The space or line between cells, or between plural forms in some programs."""
 
 MARKER = re.compile(
     r"\s*(?:>[>\s]*)?(?:(?:[-*+•‣◦▪·–—]|\[[ xX]\]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)*\s*"
 )
-"""The start of a line before its text: white space, quotation marks, list markers."""
+"""The start of a line before its text: white space, quote marks, list markers."""
 
 WRAPPED = range(50, 200)
-"""Widths to which lines are wrapped; narrower ones are verses, addresses and lists."""
+"""Widths of wrapped text, in characters; narrower text may be verses, addresses or lists."""
 
 
 class _Line(NamedTuple):
-    """A line in three parts: the start, the text, and the rest."""
+    """A line in three parts."""
 
     before: str
+    """White space and markers."""
     text: str
     after: str
-    """White space and the line end."""
+    """White space and the newline."""
 
 
 def read_plain_text(text: str) -> Document[str]:
-    """Read plain text; translated, it has as many line ends, in the same order."""
+    """Return plain text as a document; its translation has the same newlines."""
     return make_document(make_parts([*parse_plain_text(text)], write_plainly))
 
 
@@ -62,14 +63,13 @@ def _split_lines(text: str) -> Iterator[_Line]:
         if line:
             marker = MARKER.match(line)
             assert marker
-            before = line[: marker.end()]
-            rest = line[marker.end() :]
-            yield _Line(before, rest.rstrip(), rest[len(rest.rstrip()) :])
+            before, content = line[: marker.end()], line[marker.end() :]
+            yield _Line(before, content.rstrip(), content[len(content.rstrip()) :])
         start = end
 
 
 def _continues(block: Sequence[_Line], line: _Line) -> bool:
-    """Tell whether a line may continue a block: not a list item, and with the same indent."""
+    """Return whether a line may continue a block: not a list item, with the same indentation."""
     last = block[-1]
     return bool(
         line.text
@@ -81,7 +81,7 @@ def _continues(block: Sequence[_Line], line: _Line) -> bool:
 
 
 def _end(block: Sequence[_Line]) -> Iterator[Piece]:
-    """Yield the pieces of a block; a wrapped one is one passage."""
+    """Yield the pieces of a block; a wrapped block is one passage."""
     if len(block) == 1 and not block[0].text:
         yield Piece(Role.BLOCK, block[0].before + block[0].after)
         return
@@ -109,7 +109,7 @@ def _split_cells(text: str) -> Iterator[Piece]:
 
 
 def _is_wrapped(block: Sequence[_Line]) -> bool:
-    """Tell whether no line could have held the first word of the next."""
+    """Return whether no line had room for the first word of the next line."""
     if not block:
         return False
     widths = [len(line.before) + len(line.text) for line in block]
@@ -128,9 +128,9 @@ def _is_wrapped(block: Sequence[_Line]) -> bool:
 
 
 def drop_blank_lines(written: Sequence[Written]) -> list[Written]:
-    """Return a translation without blank lines, of a source that had none."""
+    """Return the parts of a translation without blank lines."""
     parts: list[Written] = []
-    is_blank = True  # nothing stands in the line so far
+    is_blank = True  # the current line is empty so far
     for text, tag in written:
         if tag is not None:
             is_blank = is_blank and not text
@@ -155,22 +155,22 @@ LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
 TIMES = re.compile(r"\s*(?:\d+:)?\d+:\d+[,.]\d+\s*-->\s*(?:\d+:)?\d+:\d+[,.]\d+")
 NOTES = "♩♪♫♬"
 SPEAKER = re.compile(rf"((?:<[^<>\n]*>|\{{[^{{}}\n]*\}})*)([-–—]\s*|[{NOTES}]+\s*)")
-"""The dash before what another person says, or notes before what is sung, and tags before it."""
+"""The dash before another speaker, or notes before a song, with the tags before them."""
 
 MARKUP = re.compile(
     rf"</?(?P<name>[a-zA-Z]++)[^<>\n]*>|<[\d:.]+>|\{{\\?[a-zA-Z][^{{}}\n]*\}}|[{NOTES}]+"
 )
-"""Tags, times of single words, commands of SubStation Alpha, and notes around what is sung."""
+"""Tags, times of single words, commands of SubStation Alpha, and notes around a song."""
 
 WEBVTT = "WEBVTT"
-"""Beginning of a WebVTT file, whose text may hold HTML entities."""
+"""Beginning of a WebVTT file, whose text may contain character references."""
 
-NO_MARKUP = {"-->": "→", "<": "‹", "{": "("}
-"""Replacements of signs that could begin markup: SubRip has no way to escape them."""
+REPLACEMENTS = {"-->": "→", "<": "‹", "{": "("}
+"""Replacements of signs that may begin markup, because SubRip has no escapes."""
 
 
 def read_subtitles(text: str) -> Document[str]:
-    """Read subtitles."""
+    """Return subtitles as a document."""
     pieces = list(_parse(text))
     if not text.startswith(WEBVTT):
         return make_document(make_parts(pieces, partial(_escape, write=_avoid_markup)))
@@ -183,37 +183,37 @@ def read_subtitles(text: str) -> Document[str]:
 
 
 def _escape(_: str, written: Sequence[Written], *, write: Callable[[str], str]) -> list[str]:
-    """Write a translation without blank lines, which end a subtitle, times and tags of its own."""
+    """Return the parts of a translation without blank lines, which would end the subtitle."""
     return [part.text if part.tag else write(part.text) for part in drop_blank_lines(written)]
 
 
 def _avoid_markup(text: str) -> str:
-    for markup, sign in NO_MARKUP.items():
+    for markup, sign in REPLACEMENTS.items():
         text = text.replace(markup, sign)
     return text
 
 
 def _parse(text: str) -> Iterator[Piece]:
     lines = [(match[1], match[2]) for match in LINE.finditer(text)]
-    said = False
+    is_speech = False
     for number, (line, end) in enumerate(lines):
         following = [each for each, _ in lines[number + 1 : number + 3]]
         if TIMES.match(line) or not line.strip():
-            said = bool(line.strip())
+            is_speech = bool(line.strip())
             yield Piece(Role.BLOCK, line + end)
-        elif not said or _begins([line, *following]):
+        elif not is_speech or _begins([line, *following]):
             yield Piece(Role.BLOCK, line + end)
         else:
-            yield from _read_line(line, end, goes_on=_goes_on(line, following))
+            yield from _read_line(line, end, is_continued=_is_continued(line, following))
 
 
 def _begins(lines: Sequence[str]) -> bool:
-    """Tell whether lines begin a subtitle with its number, be it without a blank line before."""
+    """Return whether lines are the number and the time of a subtitle."""
     return len(lines) > 1 and lines[0].strip().isdecimal() and TIMES.match(lines[1]) is not None
 
 
-def _goes_on(line: str, following: Sequence[str]) -> bool:
-    """Tell whether the next line of a subtitle may continue a sentence."""
+def _is_continued(line: str, following: Sequence[str]) -> bool:
+    """Return whether the next line of a subtitle may continue the sentence."""
     return bool(following and following[0].strip()) and not (
         SPEAKER.match(following[0])
         or TIMES.match(following[0])
@@ -222,12 +222,12 @@ def _goes_on(line: str, following: Sequence[str]) -> bool:
     )
 
 
-def _read_line(line: str, end: str, *, goes_on: bool) -> Iterator[Piece]:
+def _read_line(line: str, end: str, *, is_continued: bool) -> Iterator[Piece]:
     if speaker := SPEAKER.match(line):
         yield from _read_text(speaker[1])
         yield Piece(Role.BLOCK, speaker[2])
     yield from _read_text(line[speaker.end() if speaker else 0 :])
-    yield Piece(Role.LINE_END if goes_on else Role.BLOCK, end, BREAK)
+    yield Piece(Role.LINE_END if is_continued else Role.BLOCK, end, BREAK)
 
 
 def _read_text(text: str) -> Iterator[Piece]:

@@ -1,4 +1,4 @@
-"""Cut documents into sentences, translate them, and put the translations back."""
+"""Split documents into sentences, translate these, and insert the translations."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -16,37 +16,37 @@ from nmt_core.text.sentences import space_sentences, split_sentences
 from nmt_core.text.words import WORD, Span, Translated
 
 TOKEN_CHARACTERS = 20
-"""Maximum characters of a token, about; longer text is not cut into tokens to be measured."""
+"""Approximate maximum length of a token; longer text is not tokenized to count tokens."""
 
 END_OF_LABEL = re.compile(r"[(\[]*[:;,.!?)\]]+\s+")
-"""The end of a number or a label before a sentence, as in ``: A title``."""
+"""The end of a number or label before a sentence, as in ``: A title``."""
 
 
 @dataclass(frozen=True)
 class Segmenter:
-    """Cuts passages into sentences."""
+    """Splits passages into sentences."""
 
     language: str
-    """Code of their language, such as ``de``, by which sentences are split."""
+    """Code of their language, such as ``de``."""
 
     tokens: Callable[[str], Sequence[str]] = str.split
-    """Cuts a sentence into the tokens of the model."""
+    """Returns the model's tokens of a sentence."""
 
-    most_tokens: int = 128
-    """Maximum tokens of a sentence; longer ones are cut. Models are trained on sentences, and
-    translate much longer text badly before they refuse it."""
+    max_tokens: int = 128
+    """Maximum number of tokens of a sentence; longer sentences are split, because models translate
+    much longer text badly."""
 
     def fits(self, text: str) -> bool:
-        """Tell whether a text is short enough to be translated as one sentence."""
+        """Return whether a text is short enough to be translated as one sentence."""
         return (
-            len(text) <= self.most_tokens * TOKEN_CHARACTERS
-            and len(self.tokens(text)) <= self.most_tokens
+            len(text) <= self.max_tokens * TOKEN_CHARACTERS
+            and len(self.tokens(text)) <= self.max_tokens
         )
 
     def find_sentences(self, text: str, *, figures: bool = True) -> list[Span]:
-        """Return the spans of sentences; text without letters is in none.
+        """Return the spans of sentences, without text that has no letters.
 
-        Figures alone are a sentence if they are asked for and the language is known.
+        ``figures`` includes text with only digits if the language is known.
         """
         is_read = str.isalnum if figures and self.language else str.isalpha
         sentences, start = [], 0
@@ -64,14 +64,14 @@ class Segmenter:
 class Plan:
     """Passages with their sentences.
 
-    ``Plan(document.passages, segmenter)`` has the lines to translate; their translations make
-    ``plan.write(document, translations, review_below)``, as often as there are alternatives.
+    ``Plan(document.passages, segmenter).lines`` are the lines to translate. Their translations are
+    inserted by ``plan.write(document, translations, review_below)``.
     """
 
     passages: Sequence[Passage]
     segmenter: Segmenter
     whole: Collection[str] = ()
-    """Passages that are translated as one sentence, each as a line."""
+    """Flattened passages that are translated as one sentence."""
 
     @cached_property
     def spans(self) -> list[list[Span]]:
@@ -88,7 +88,7 @@ class Plan:
 
     @cached_property
     def wholes(self) -> list[str]:
-        """Passages of several sentences without tags, each as a line that a memory may have."""
+        """Flattened passages of several sentences without tags, to look up in a memory."""
         return [
             flatten(passage.text)
             for passage, spans in zip(self.passages, self.spans, strict=True)
@@ -97,7 +97,7 @@ class Plan:
 
     @cached_property
     def lines(self) -> list[str]:
-        """All sentences, each as a line for a model."""
+        """All sentences, flattened, for the model."""
         return [
             flatten(passage.text[slice(*span)])
             for passage, spans in zip(self.passages, self.spans, strict=True)
@@ -106,10 +106,7 @@ class Plan:
 
     @cached_property
     def marked(self) -> list[bool]:
-        """Whether tags stand inside of each line, and not only at its ends.
-
-        The links of its translation say where the tags are to go.
-        """
+        """Whether each line has tags inside, which require the word alignment of a translation."""
         marked = []
         for passage, spans in zip(self.passages, self.spans, strict=True):
             at, places = 0, []
@@ -124,7 +121,7 @@ class Plan:
         return marked
 
     def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
-        """Return the translated items of each passage, by a translation of each line."""
+        """Return the translated items of each passage, given a translation of each line."""
         following = iter(translated)
         return [
             _place_sentences(passage, [(span, next(following)) for span in spans])
@@ -134,10 +131,9 @@ class Plan:
     def write(
         self, document: Document[Result], translated: Sequence[Translated], review_below: float
     ) -> Result:
-        """Return the document of these passages translated; it is written at most once.
+        """Return the translated document of these passages; call this at most once.
 
-        A person must review the passages with a sentence whose translation has doubts, or no
-        confidence.
+        Passages with a doubtful translation, or one without a confidence, are marked for review.
         """
         following = iter(translated)
         doubtful = {
@@ -150,7 +146,7 @@ class Plan:
 
 
 def _is_plain(passage: Passage) -> bool:
-    """Tell whether a passage has no tags."""
+    """Return whether a passage has no tags."""
     return not any(isinstance(item, InlineTag) for item in passage.items)
 
 
@@ -174,12 +170,12 @@ def _place_sentences(
 
 
 def flatten(text: str) -> str:
-    """Return a text as one line for the model, without white space at its ends."""
+    """Return a text as a single line with single spaces."""
     return " ".join(text.split())
 
 
 def _read_translation(source: str, translated: Translated, *, breaks: bool) -> str:
-    """Return the translation of a sentence with its line ends, or the source if it has none."""
+    """Return the translation of a sentence with line breaks, or the source if it is empty."""
     translation = flatten(translated.text)
     if translation in ("", flatten(source)):
         return source
@@ -190,20 +186,20 @@ def _read_translation(source: str, translated: Translated, *, breaks: bool) -> s
 
 
 def _wrap(text: str, places: Sequence[float]) -> str:
-    """Return a text cut into lines at about the given parts of its length, 0 to 1."""
+    """Return a text split into lines at about the given fractions of its length."""
     gaps = [offset for offset, character in enumerate(text) if character == " "]
     is_solid = not gaps
-    if is_solid:  # the language is written without spaces, or there is a single word
+    if is_solid:  # a script without spaces, or a single word
         gaps = [match.start() for match in re.finditer(WORD, text)][1:]
     chosen: list[int] = []
-    for left, share in zip(range(len(places) - 1, -1, -1), places, strict=True):
+    for remaining, share in zip(range(len(places) - 1, -1, -1), places, strict=True):
         low = bisect_right(gaps, chosen[-1]) if chosen else 0
-        high = len(gaps) - left
+        high = len(gaps) - remaining
         if low < high:
-            wanted = share * len(text)
-            after = bisect_left(gaps, wanted, low, high)
+            ideal = share * len(text)
+            after = bisect_left(gaps, ideal, low, high)
             near = gaps[max(after - 1, low) : min(after + 1, high)]
-            chosen.append(min(near, key=lambda gap: abs(gap - wanted)))
+            chosen.append(min(near, key=lambda gap: abs(gap - ideal)))
     parts = [
         text[start + (start > 0 and not is_solid) : end]
         for start, end in pairwise([0, *chosen, len(text)])
@@ -216,15 +212,15 @@ class DocumentTranslator:
     """Translates documents by a function that translates sentences."""
 
     translate_lines: Callable[..., Sequence[Translated]]
-    """Returns the best translation of each of some sentences, none of them empty, with its links if
-    ``links`` is true."""
+    """Returns the translation of each of some non-empty sentences, with word alignment if ``links``
+    is true."""
     segmenter: Segmenter
     target: str = ""
-    """Code of the language to translate into; empty if it is not known."""
+    """Code of the target language; empty if it is unknown."""
     review_below: float = REVIEW_BELOW
-    """The confidence below which a segment is marked for review."""
+    """Minimum confidence of a segment that is not marked for review."""
     recall: Callable[[str], Translated | None] | None = None
-    """Returns the approved translation of a text, if a memory has one."""
+    """Returns the approved translation of a text from a memory, or None."""
 
     @property
     def codes(self) -> LanguageCodes | None:
@@ -233,30 +229,30 @@ class DocumentTranslator:
         return (source, self.target) if source and self.target else None
 
     def translate(self, document: Document[Result]) -> Result:
-        """Return a document translated."""
+        """Return a translated document."""
         plan, translations = self.translate_passages(document.passages)
         return plan.write(document, translations, self.review_below)
 
     def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translated]]:
-        """Return the sentences of passages, and a translation of each.
+        """Return the plan of passages, and a translation of each of its lines.
 
-        Passages and sentences that the memory has are taken from it. All others are translated
-        together, with links if tags stand inside of some.
+        Translations are taken from the memory if possible. All other lines are translated together,
+        with word alignment if any line has tags inside.
         """
         plan = Plan(passages, self.segmenter)
-        known: dict[str, Translated] = {}
+        approved: dict[str, Translated] = {}
         if self.recall:
             marked = zip(plan.lines, plan.marked, strict=True)
             plain = [line for line, is_marked in marked if not is_marked]
             for text in dict.fromkeys((*plan.wholes, *plain)):
-                if approved := self.recall(text):
-                    known[text] = approved
-            if whole := known.keys() & {*plan.wholes}:
+                if translation := self.recall(text):
+                    approved[text] = translation
+            if whole := approved.keys() & {*plan.wholes}:
                 plan = replace(plan, whole=whole)
         recalled = [
-            None if is_marked else known.get(line)
+            None if is_marked else approved.get(line)
             for line, is_marked in zip(plan.lines, plan.marked, strict=True)
         ]
-        left = [line for line, done in zip(plan.lines, recalled, strict=True) if done is None]
-        translations = iter(self.translate_lines(left, links=any(plan.marked)) if left else ())
+        new = [line for line, done in zip(plan.lines, recalled, strict=True) if done is None]
+        translations = iter(self.translate_lines(new, links=any(plan.marked)) if new else ())
         return plan, [done or next(translations) for done in recalled]

@@ -1,4 +1,4 @@
-"""Segments that need review, reported alike in every interface."""
+"""Report segments that need review, in the same way in every interface."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,16 +9,16 @@ from nmt_core.base import files
 from nmt_core.text.words import Translated
 
 REVIEW_BELOW = 0.5
-"""The default confidence below which a person must review a segment."""
+"""Default minimum confidence of segments that need no review."""
 
-MOST_NAMED = 10
-"""Segments or words that one message names."""
+MAX_NAMED_ITEMS = 10
+"""Maximum number of segments or words in a message."""
 
 RESTORED = "read in another case or with accents"
 UNKNOWN = "never read in training"
 
 _FORBIDDEN = "[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-"""Characters that no XML may hold; compiled at its first use, as that takes a while."""
+"""Characters that XML forbids; compiled at first use, which takes a while."""
 
 
 TranslatedSegment = tuple[str, Translated]
@@ -26,7 +26,7 @@ TranslatedSegment = tuple[str, Translated]
 
 
 def list_doubts(translated: Translated, review_below: float) -> list[str]:
-    """Return the doubts about a translation in words; one is a confidence below a bound."""
+    """Return the reasons to review a translation, such as a confidence below ``review_below``."""
     breaches = (f"{breach.problem} {breach.text}".rstrip() for breach in translated.breaches)
     doubts = [*dict.fromkeys(breaches)]
     if translated.restored_words:
@@ -42,11 +42,11 @@ def list_doubts(translated: Translated, review_below: float) -> list[str]:
 def summarize_doubts(
     translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
 ) -> str:
-    """Return a line that names the translations to review by their numbers, or an empty one."""
+    """Return a line with the numbers of translations to review and the reasons; may be empty."""
     doubts = [
-        f"{noun} {number}: {', '.join(own)}"
+        f"{noun} {number}: {', '.join(reasons)}"
         for number, translated in translations.items()
-        if (own := list_doubts(translated, review_below))
+        if (reasons := list_doubts(translated, review_below))
     ]
     if not doubts:
         return ""
@@ -58,21 +58,21 @@ def summarize_doubts(
 def report_doubts(
     translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
 ) -> Iterator[str]:
-    """Yield a line on doubts, if there are any, and one on translations from the memory."""
+    """Yield a line about doubts and a line about translations from the memory, if any."""
     if summary := summarize_doubts(translations, review_below, noun):
         yield summary
-    if remembered := sum(each.origin == "memory" for each in translations.values()):
-        yield f"{remembered:,} of {_count(len(translations), noun)} from the memory"
+    if recalled := sum(each.origin == "memory" for each in translations.values()):
+        yield f"{recalled:,} of {_count(len(translations), noun)} from the memory"
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def name_first(things: Sequence[str], between: str) -> str:
-    """Join the first items, and append the number of further ones."""
-    more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
-    return f"{between.join(things[:MOST_NAMED])}{more}"
+def name_first(items: Sequence[str], separator: str) -> str:
+    """Return the first items joined, with the number of further items."""
+    more = f" and {len(items) - MAX_NAMED_ITEMS} more" if len(items) > MAX_NAMED_ITEMS else ""
+    return f"{separator.join(items[:MAX_NAMED_ITEMS])}{more}"
 
 
 def write_review(
@@ -81,18 +81,18 @@ def write_review(
     codes: tuple[str, str],
     review_below: float,
 ) -> None:
-    """Write the segments of documents, by their names, as XLIFF 1.2, whole or not at all.
+    """Write the segments of documents, by document name, as XLIFF 1.2, atomically.
 
-    A person corrects it, and ``nmt corrections import`` takes what was corrected.
+    After review, ``nmt corrections import`` imports the corrections.
     """
     root = ET.Element("xliff", version="1.2", xmlns="urn:oasis:names:tc:xliff:document:1.2")
-    for name, own in segments.items():
+    for name, document_segments in segments.items():
         languages = {"source-language": codes[0], "target-language": codes[1]}
         file = ET.SubElement(root, "file", languages, original=_clean(name), datatype="plaintext")
         body = ET.SubElement(file, "body")
         body.extend(
             _format_unit(number, *segment, review_below)
-            for number, segment in enumerate(own, start=1)
+            for number, segment in enumerate(document_segments, start=1)
         )
     ET.indent(root, "")
     with files.whole_file(path) as part:
@@ -102,7 +102,7 @@ def write_review(
 def _format_unit(
     number: int, source: str, translated: Translated, review_below: float
 ) -> ET.Element:
-    """Return a segment as a unit whose machine translation stands beside what is corrected."""
+    """Return a segment as a unit with the machine translation both as target and unchanged."""
     doubts, target = list_doubts(translated, review_below), _clean(translated.text)
     state = "needs-review-translation" if doubts else "translated"
     notes = [("origin", translated.origin), *(("review", doubt) for doubt in doubts)]

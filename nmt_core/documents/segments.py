@@ -1,18 +1,18 @@
-"""Cut documents into pieces, join pieces into segments, and write segments translated.
+"""Split documents into pieces, join pieces into segments, and write translated segments.
 
-A format cuts a document into pieces, which together are the document. For HTML,
+A format splits a document into pieces; joined, they are the document. For HTML,
 ``<p>See <b>it</b>.</p>`` is::
 
     BLOCK <p>  TEXT See_  OPEN <b>  TEXT it  CLOSE </b>  TEXT .  BLOCK </p>
 
-``make_parts`` joins what stands between two blocks into a ``Segment``. Its passage is what
-is translated, with numbers in the place of inline tags::
+``make_parts`` joins the pieces between two blocks into a ``Segment``. Its passage is translated and
+has numbers instead of inline tags::
 
     ("See ", InlineTag(OPEN, 1), "it", InlineTag(CLOSE, 1), ".")
 
 If the translation is ``("Siehe <", InlineTag(OPEN, 1), "es", InlineTag(CLOSE, 1), ".")``, the
-segment writes each tag as it stood in the document, its ``Escape`` writes text as the format
-requires, and the document becomes ``<p>Siehe &lt;<b>es</b>.</p>``.
+segment writes each tag as in the document, its ``Escape`` escapes text for the format, and the
+document becomes ``<p>Siehe &lt;<b>es</b>.</p>``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from itertools import groupby
 from typing import NamedTuple
 
 BREAK = "\n"
-"""The character for a line end that must be kept in the text of a passage."""
+"""The character for a newline that must be kept in the text of a passage."""
 
 HARD_BREAK = "\f"
-"""The character for a line end that ends a sentence, too."""
+"""The character for a newline that also ends a sentence."""
 
-DEEPEST = 50
-"""Maximum depth of inline tags that move with their words; deeper ones stay where they are."""
+MAX_TAG_DEPTH = 50
+"""Maximum depth of inline tags that move with their words; deeper tags end a segment."""
 
 SPACES = " \t\n\f\r"
-"""White space of HTML and XML, which a tag between words does not need on both sides."""
+"""White space of HTML and XML; a tag between words needs it only on one side."""
 
 
 class Role(Enum):
@@ -39,7 +39,7 @@ class Role(Enum):
 
     TEXT = auto()
     LINE_END = auto()
-    """A line end within a sentence; the translation has as many lines."""
+    """A newline within a sentence; the translation has the same number of lines."""
     OPEN = auto()
     CLOSE = auto()
     EMPTY = auto()
@@ -49,7 +49,7 @@ class Role(Enum):
 
 
 class InlineTag(NamedTuple):
-    """A tag in a passage; the two of a pair have the same number, others have their own."""
+    """A tag in a passage; both tags of a pair have the same number."""
 
     kind: Role
     """OPEN, CLOSE or EMPTY."""
@@ -61,17 +61,17 @@ Item = str | InlineTag
 
 @dataclass(frozen=True)
 class Passage:
-    """Running text with its inline tags, in order; pairs are nested."""
+    """Text with its inline tags, in order; pairs are nested."""
 
     items: tuple[Item, ...]
     breaks: bool = False
-    """True if the translation must keep the number of line ends."""
+    """Whether the translation must keep the number of newlines."""
     is_message: bool = False
-    """True for messages of programs, where figures alone are not text."""
+    """Whether this is a message of a program, in which digits alone are not translated."""
 
     @property
     def text(self) -> str:
-        """The text alone."""
+        """The text without tags."""
         return "".join([item for item in self.items if isinstance(item, str)])
 
 
@@ -80,7 +80,7 @@ class Output(NamedTuple):
 
     raw: str
     plain: str
-    """The text that the parser of the format reads, such as without the marks of a quotation."""
+    """The text as the parser of the format reads it, such as without the marks of a quote."""
 
 
 @dataclass
@@ -90,23 +90,23 @@ class Piece:
     role: Role
     raw: str
     text: str = ""
-    """The content of text, decoded."""
+    """Decoded text of a piece of text."""
     name: str = ""
-    """Equal for the opening and closing tag of a pair."""
+    """Name that is equal for both tags of a pair."""
     parts: "Sequence[Part]" = ()
-    """Replaces ``raw`` if something in the markup is translated."""
+    """Parts that replace ``raw`` if some of the markup is translated."""
     plain: str | None = None
-    """``raw`` as the parser of the format reads it, if that differs."""
+    """``raw`` as the parser of the format reads it, if it differs."""
     rewritten: str = ""
-    """Replaces the markup if the text around it changes."""
+    """Markup that replaces ``raw`` if the text around it changes."""
 
     @property
     def is_text(self) -> bool:
-        """Tell whether this is text or a line end within it."""
+        """Whether the piece is text or a newline in text."""
         return self.role in {Role.TEXT, Role.LINE_END}
 
     def write(self, translations: "Translations") -> Output:
-        """Return the piece as it was, but for translations of its parts."""
+        """Return the piece with translations of its parts, if any."""
         if self.parts:
             return write_parts(self.parts, translations)
         plain = BREAK if self.role is Role.LINE_END else self.plain
@@ -121,17 +121,17 @@ class Written(NamedTuple):
 
 
 Escape = Callable[[str, Sequence[Written]], Sequence[str] | None]
-"""Takes the source of a segment as it is written, and the parts of its translation. Returns the
-parts in written form, or None if the translation cannot be written."""
+"""Takes the written source of a segment and the parts of its translation. Returns the escaped
+parts, or None if the format cannot express the translation."""
 
 
 def escape_by(write: Callable[[str], str]) -> Escape:
-    """Return an escape that writes texts by a function, and markup as it is."""
+    """Return an escape that applies a function to texts and does not change markup."""
     return lambda _, written: [part.text if part.tag else write(part.text) for part in written]
 
 
 def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    """Write a translation for a format that needs no escapes."""
+    """Return the parts of a translation for a format that needs no escapes."""
     return [part.text for part in written]
 
 
@@ -141,9 +141,9 @@ class Segment:
 
     pieces: Sequence[Piece]
     tags: Mapping[InlineTag, int]
-    """The index of each tag's piece."""
+    """The index of the piece of each tag."""
     spaces: Mapping[InlineTag, tuple[str, str]]
-    """White space before or after an empty tag, which its passage leaves out."""
+    """White space before and after an empty tag that is not in the passage."""
     passage: Passage
     escape: Escape
 
@@ -184,8 +184,8 @@ class Segment:
     def _place_spaces(self, items: Sequence[Item]) -> dict[InlineTag, tuple[str, str]]:
         """Return the white space to write before and after each empty tag of a translation.
 
-        It changes sides if it would separate the tag from punctuation only: *a <img> b.* may
-        become *A <img>.*
+        The space moves to the other side if it would only separate the tag from punctuation: *a
+        <img> b.* may become *A <img>.*
         """
         following, right = [], ""
         for item in reversed(items):
@@ -219,14 +219,14 @@ class Group:
 
 
 Part = str | Piece | Segment | Group
-"""A part of a document that is kept or translated."""
+"""A part of a document."""
 
 Translations = Mapping[Segment, tuple[Sequence[Item], bool]]
-"""The translation of each segment, and whether a person must review it."""
+"""The translation of each segment, and whether it needs review."""
 
 
 def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
-    """Yield the segments of parts, and those within them."""
+    """Yield the segments in parts, including nested segments."""
     for part in parts:
         if isinstance(part, Segment):
             yield part
@@ -236,7 +236,7 @@ def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
 
 
 def write_parts(parts: Iterable[Part], translations: Translations) -> Output:
-    """Return parts as they are written with translations of the passages in them."""
+    """Return the text of parts with the translations of their segments."""
     outputs = [
         Output(part, part) if isinstance(part, str) else part.write(translations) for part in parts
     ]
@@ -244,14 +244,14 @@ def write_parts(parts: Iterable[Part], translations: Translations) -> Output:
 
 
 def join_raw(pieces: Iterable[Piece]) -> str:
-    """Return pieces as they were written."""
+    """Return the source text of pieces."""
     return "".join([piece.raw for piece in pieces])
 
 
 def make_parts(pieces: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segment]":
-    """Yield the pieces that are kept, and those between blocks as segments.
+    """Yield blocks as they are, and the pieces between blocks as segments.
 
-    A tag without a partner, or that is not nested, ends a segment, too.
+    A tag without a partner, or that is not nested, also ends a segment.
     """
     run: list[Piece] = []
     for piece in pieces:
@@ -283,9 +283,9 @@ def _split_run(run: Sequence[Piece], escape: Escape) -> "Iterator[Piece | Segmen
 
 
 def _pair_tags(run: Sequence[Piece]) -> dict[int, int]:
-    """Return for each piece the index of the piece that opens its pair, or its own.
+    """Return the index of the opening tag of each piece's pair, or of the piece itself.
 
-    Pieces without a partner, and those open around them, are left out.
+    Tags without a partner, and the open tags around them, are omitted.
     """
     partners: dict[int, int] = {}
     opened: list[int] = []
@@ -294,7 +294,7 @@ def _pair_tags(run: Sequence[Piece]) -> dict[int, int]:
             opened.append(number)
         elif piece.role is not Role.CLOSE:
             partners[number] = number
-        elif opened and run[opened[-1]].name == piece.name and len(opened) < DEEPEST:
+        elif opened and run[opened[-1]].name == piece.name and len(opened) < MAX_TAG_DEPTH:
             partner = opened.pop()
             partners[number] = partners[partner] = partner
         else:
@@ -303,7 +303,7 @@ def _pair_tags(run: Sequence[Piece]) -> dict[int, int]:
 
 
 def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escape) -> Segment:
-    """Return a segment of pieces, each with the number of its tag."""
+    """Return a segment of pieces, given the tag number of each piece."""
     breaks = any(piece.role is Role.LINE_END for piece in pieces)
     texts = [
         piece.text.replace(BREAK, " ") if breaks and piece.role is Role.TEXT else piece.text
@@ -311,7 +311,7 @@ def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escap
     ]
     tags: dict[InlineTag, int] = {}
     spaces: dict[InlineTag, tuple[str, str]] = {}
-    is_spaced = True  # the text so far ends with white space, or there is none
+    is_spaced = True  # the text so far is empty or ends with white space
     for index, piece in enumerate(pieces):
         if piece.is_text:
             if texts[index]:
@@ -336,7 +336,7 @@ def _make_segment(pieces: Sequence[Piece], numbers: Sequence[int], escape: Escap
 def _take_space(
     pieces: Sequence[Piece], texts: list[str], index: int, *, is_spaced: bool
 ) -> tuple[str, str]:
-    """Take the white space beside an empty tag out of the texts, if one of two is enough there."""
+    """Remove redundant white space next to an empty tag from the texts; return it by side."""
     is_last = index == len(pieces) - 1
     has_left = index > 0 and pieces[index - 1].role is Role.TEXT
     has_right = not is_last and pieces[index + 1].role is Role.TEXT

@@ -1,6 +1,6 @@
 """XLIFF 1.2 and 2.x: segments with their translations and states.
 
-The formats: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
+Formats: https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
 https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 """
 
@@ -34,47 +34,47 @@ LANGUAGES = {
     "1": ("file", "source-language", "target-language"),
     "2": ("xliff", "srcLang", "trgLang"),
 }
-"""The element that names the languages, and its attributes, by version."""
+"""The element with the languages, and its attributes, by version."""
 
 UNITS = ("trans-unit", "segment")
-"""Elements with a source and its target."""
+"""Elements with a source and a target."""
 
 PAIRS = frozenset(["g", "mrk", "pc"])
 BEGINS, ENDS = frozenset(["bx", "bpt", "sc", "sm"]), frozenset(["ex", "ept", "ec", "em"])
-"""Elements around text, and those that are the beginning and the end of a pair."""
+"""Elements around text, and elements that begin and end a pair."""
 
 UNTRANSLATED = ("new", "initial", "needs-translation", "needs-l10n", "needs-adaptation")
-"""States of targets that hold no translation yet."""
+"""States of targets that have no translation yet."""
 
 APPROVED = ("final", "signed-off", "reviewed")
-"""States that nobody may change."""
+"""States of targets that must not change."""
 
 DOUBTFUL = "nmt:needs-review"
-"""The state below ``initial``, in XLIFF 2, of a segment that a person must review."""
+"""The ``subState`` of ``initial`` in XLIFF 2 for a segment that needs review."""
 
 SIZE_LIMITS = {"maxwidth": False, "maxlengthchars": False, "sizeRestriction": False}
 SIZE_LIMITS |= {"maxbytes": True, "storageRestriction": True}
-"""Attributes that limit the size of a translation, and whether they count bytes. A width in pixels
-is exceeded at the latest by as many characters. ``sizeRestriction`` is a maximum, or two numbers.
-"""
+"""Attributes that limit the size of a translation, and whether they count bytes. A limit in pixels
+is read as one in characters. ``sizeRestriction`` is a maximum, or a minimum and a maximum."""
 
 MAXIMUM = re.compile(r"[1-9]\d{0,8}\s*$")
 
 ANGULAR = re.compile(r"(?P<end>START|CLOSE)_(?P<name>\w+?)(?:_\d+)?")
-"""The id that Angular gives to an ``x`` in the place of a tag."""
+"""The ID of an ``x`` element that Angular writes for a tag."""
 
 
 def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Read a file; segments that are translated, approved, or not to be translated stay.
+    """Return an XLIFF file as a document.
 
-    So does text that is marked as another language than the source.
+    Segments do not change if they are translated, approved, marked as not translatable, or marked
+    as another language than the source.
     """
     file = decode_declared(data)
     pieces = scan_xml(file.text)
     root = next(piece for piece in pieces if piece.name not in ("", COMMENT))
     version = root.attributes.get("version", "")[:1]
     if root.name != "xliff" or version not in LANGUAGES:
-        raise DocumentError("this document is not XLIFF 1 or 2; export it anew as .xlf")
+        raise DocumentError("this document is not XLIFF 1 or 2; export it again as .xlf")
     element, *sides = LANGUAGES[version]
     for piece in root.walk():
         if piece.name == element and codes:
@@ -85,16 +85,16 @@ def read_xliff_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]
 
 
 def _check_languages(codes: LanguageCodes, tag: XmlPiece, source: str, target: str) -> None:
-    """Make sure that a file is in two languages; write the target into its tag if it lacks."""
-    given = tag.attributes
-    check_language(given.get(source, ""), codes[0], "is in")
-    check_language(given.get(target, ""), codes[1], "translates into")
-    if not given.get(target):
+    """Check the languages of a file; write the target language into its tag if it is missing."""
+    attributes = tag.attributes
+    check_language(attributes.get(source, ""), codes[0], "is in")
+    check_language(attributes.get(target, ""), codes[1], "translates into")
+    if not attributes.get(target):
         tag.raw = set_attribute(tag.raw, target, codes[1])
 
 
 def _limit(tag: XmlPiece, outer: Mapping[bool, int]) -> dict[bool, int]:
-    """Return the maximum sizes of translations in an element, by whether they are in bytes."""
+    """Return the size limits in an element, in characters (False) and bytes (True)."""
     limits = {**outer}
     in_bytes = tag.attributes.get("size-unit") == "byte"
     for name, value in tag.attributes.items():
@@ -107,48 +107,48 @@ def _limit(tag: XmlPiece, outer: Mapping[bool, int]) -> dict[bool, int]:
 
 @dataclass(frozen=True)
 class _Segment:
-    """An element with a source and its target."""
+    """An element with a source and a target."""
 
     element: XmlPiece
     limits: Mapping[bool, int]
     """Maximum sizes of the translation, in characters (False) and bytes (True)."""
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of each child by its name."""
-        return {child.name: place for place, child in enumerate(self.element.children)}
+    def indices(self) -> dict[str, int]:
+        """The index of each child, by name."""
+        return {child.name: index for index, child in enumerate(self.element.children)}
 
     @property
     def source(self) -> int | None:
-        """The place of the source: the one cut into segments, if the unit has one."""
-        return self.places.get("seg-source", self.places.get("source"))
+        """The index of the source; of the segmented source, if the unit has one."""
+        return self.indices.get("seg-source", self.indices.get("source"))
 
     @property
     def target(self) -> XmlPiece | None:
         """The target, if there is one."""
-        return self.element.children[self.places["target"]] if "target" in self.places else None
+        return self.element.children[self.indices["target"]] if "target" in self.indices else None
 
     @property
     def needs_translation(self) -> bool:
-        """Tell whether it has no translation that somebody has approved."""
-        given, target = self.element.attributes, self.target
-        state = given.get("state")
+        """Whether the segment has no approved or finished translation."""
+        attributes, target = self.element.attributes, self.target
+        state = attributes.get("state")
         if target:
             state = target.attributes.get("state") or state
-        if given.get("approved") == "yes" or state in APPROVED:
+        if attributes.get("approved") == "yes" or state in APPROVED:
             return False
         inner = [each for child in target.children for each in child.walk()] if target else []
         is_empty = all(piece.name == "mrk" or not piece.raw.strip() for piece in inner)
-        return is_empty or (state in UNTRANSLATED and given.get("subState") != DOUBTFUL)
+        return is_empty or (state in UNTRANSLATED and attributes.get("subState") != DOUBTFUL)
 
     def is_too_long(self, target: str) -> bool:
-        """Tell whether a target exceeds a limit."""
+        """Return whether a target exceeds a limit."""
         text = read_text_of(scan_xml(f"<a>{target}</a>")) if self.limits else ""
         sizes = {True: len(text.encode()), False: len(text)}
         return any(sizes[unit] > limit for unit, limit in self.limits.items())
 
     def write(self, texts: Sequence[str], *, is_doubtful: bool) -> str:
-        """Return the element with a target and its state."""
+        """Return the element with a new target and state."""
         assert self.source is not None
         children, [text] = self.element.children, texts
         source, target = children[self.source], self.target
@@ -159,7 +159,7 @@ class _Segment:
             before = children[self.source - 1].raw if self.source else ""
             space, tag = (before if not before.strip() else ""), f"<{name}>"
         else:
-            start, end = self.places["target"], self.places["target"] + 1
+            start, end = self.indices["target"], self.indices["target"] + 1
             space, tag = "", target.raw
             if target.role is Role.EMPTY:
                 tag = tag.removesuffix("/>").rstrip() + ">"
@@ -183,28 +183,28 @@ class _Reader:
     def read_units(
         self, pieces: Sequence[XmlPiece], limits: Mapping[bool, int], *, is_translated: bool
     ) -> Iterator[Part]:
-        """Yield units to translate, and all that stands between them.
+        """Yield the units to translate, and the markup between them.
 
-        The elements around them set maximum sizes, and whether they are to be translated.
+        ``limits`` and ``is_translated`` are inherited from the elements around the pieces.
         """
         for piece in pieces:
             if piece.role is not Role.OPEN:
                 yield piece.raw
                 continue
-            wish = piece.attributes.get("translate")
-            is_wanted = is_translated if wish is None else wish != "no"
+            mark = piece.attributes.get("translate")
+            is_read = is_translated if mark is None else mark != "no"
             own_limits = _limit(piece, limits)
             if piece.name not in UNITS:
                 yield piece.raw
-                yield from self.read_units(piece.children, own_limits, is_translated=is_wanted)
+                yield from self.read_units(piece.children, own_limits, is_translated=is_read)
                 yield piece.end
             else:
                 segment = _Segment(piece, own_limits)
-                is_wanted = is_wanted and segment.source is not None and segment.needs_translation
-                yield self._read_segment(segment) if is_wanted else piece.whole
+                is_read = is_read and segment.source is not None and segment.needs_translation
+                yield self._read_segment(segment) if is_read else piece.whole
 
     def _read_segment(self, segment: _Segment) -> Part:
-        """Return the unit, or the text of one in another language; a long one is refused."""
+        """Return a segment as a unit, or its source text if it is in another language."""
         assert segment.source is not None
         source, raw = segment.element.children[segment.source], segment.element.whole
         text = read_text_of(source.children)
@@ -220,15 +220,15 @@ class _Reader:
         return make_unit(raw, [parts], segment.write, self.marks.untranslated, is_bilingual=True)
 
     def _read_inline(self, pieces: Sequence[XmlPiece]) -> Iterator[Piece]:
-        """Yield the pieces of a source: text, pairs around text, and elements for code."""
+        """Yield the pieces of a source: text, pairs around text, and codes."""
         for piece in pieces:
-            given, is_pair = piece.attributes, piece.name in PAIRS
-            is_other = is_pair and self.marks.is_other(given.get("xml:lang"))
-            is_kept = given.get("translate") == "no" or given.get("mtype") == "protected"
+            attributes, is_pair = piece.attributes, piece.name in PAIRS
+            is_other = is_pair and self.marks.is_other(attributes.get("xml:lang"))
+            is_kept = attributes.get("translate") == "no" or attributes.get("mtype") == "protected"
             if piece.role is Role.TEXT:
                 yield piece
             elif piece.role is Role.OPEN and is_pair and not (is_kept or is_other):
-                is_segment = given.get("mtype") == "seg"
+                is_segment = attributes.get("mtype") == "seg"
                 yield Piece(Role.BLOCK if is_segment else Role.OPEN, piece.raw, name=piece.name)
                 yield from self._read_inline(piece.children)
                 yield Piece(Role.CLOSE, piece.end, name=piece.name)
@@ -238,9 +238,10 @@ class _Reader:
                 yield self._read_code(piece)
 
     def _read_code(self, piece: XmlPiece) -> Piece:
-        """Return an element for code: an empty tag, or one side of a pair."""
-        given = piece.attributes
-        number = given.get("startRef") or given.get("rid") or given.get("id") or ""
+        """Return a code as an empty tag, or as one tag of a pair."""
+        attributes = piece.attributes
+        ids = (attributes.get(name) for name in ("startRef", "rid", "id"))
+        number = next(filter(None, ids), "")
         role = Role.OPEN if piece.name in BEGINS else Role.EMPTY
         role = Role.CLOSE if piece.name in ENDS else role
         if piece.name == "x" and (tag := ANGULAR.fullmatch(number)):

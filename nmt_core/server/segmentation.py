@@ -88,7 +88,7 @@ def segment_text(
 
 def count_cost(segmenter: Segmenter, line: str) -> int:
     """Return the cost of a line: its number of tokens within the limits of a segment."""
-    return min(segmenter.most_tokens, max(MIN_COST, len(segmenter.tokens(line))))
+    return min(segmenter.max_tokens, max(MIN_COST, len(segmenter.tokens(line))))
 
 
 def _refuse_length(size: int, unit: str, max_tokens: int) -> DocumentError:

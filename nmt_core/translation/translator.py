@@ -128,7 +128,7 @@ class Translator:
         room = self.config.max_source_tokens - (self.source.tag is not None)
         return DocumentTranslator(
             partial(self.search_best, beam_size=beam_size),
-            Segmenter(source, self.source.tokens, min(room, Segmenter.most_tokens)),
+            Segmenter(source, self.source.tokens, min(room, Segmenter.max_tokens)),
             target,
             review_below,
             self.recall if self.memory else None,

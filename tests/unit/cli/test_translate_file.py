@@ -40,10 +40,10 @@ def test_standard_input_is_text_or_of_a_format(german):
 
 def test_too_large_standard_input_is_refused(german, monkeypatch):
     for name in ("nmt_core.cli.translate_file", "nmt_core.documents.formats"):
-        monkeypatch.setattr(f"{name}.MOST_DOCUMENT_BYTES", 9)
+        monkeypatch.setattr(f"{name}.MAX_DOCUMENT_BYTES", 9)
 
     assert run(german, data=b"Der Hund\n").exit_code == 0
-    assert "cut it into parts" in refuse(german, data=b"Der Hund.\n")
+    assert "; split it" in refuse(german, data=b"Der Hund.\n")
 
 
 def test_files_are_translated_beside_themselves(german, tmp_path):
@@ -55,7 +55,7 @@ def test_files_are_translated_beside_themselves(german, tmp_path):
     assert (result.exit_code, result.stdout) == (0, "")
     assert (tmp_path / "a.en.txt").read_text() == (tmp_path / "b.en.md").read_text() == f"{hund}\n"
     assert "b.en.md" in result.stderr
-    assert "is there already" in refuse(german, tmp_path / "a.txt")
+    assert "already exists" in refuse(german, tmp_path / "a.txt")
     (tmp_path / "a.txt").write_bytes(b"Der Hund.\n\x85")
     run(german, "--force", "--encoding", "windows-1252", tmp_path / "a.txt")
     assert (tmp_path / "a.en.txt").read_text() == f"\ufeff{hund}\n…"
@@ -92,7 +92,7 @@ def test_output_may_be_named(german, tmp_path, named):
 
     assert run(german, *arguments, "--output", out, data=b"Der Hund.\n").exit_code == 0
     assert out.read_text().endswith("\n")
-    assert "is there already" in refuse(german, *arguments, "--output", out, data=b"\xff")
+    assert "already exists" in refuse(german, *arguments, "--output", out, data=b"\xff")
 
 
 def test_untranslated_texts_are_reported_at_the_end(german, tmp_path):
@@ -122,7 +122,7 @@ def test_doubts_are_reported_and_written_for_review(german, tmp_path):
     assert "standard input: 1 of 1 segment needs review: segment 1: " in piped.stderr
     assert review.read_text().count("<trans-unit ") == 2
     assert review.read_text().count("missing 94</note>") == 1
-    assert "is there already" in refuse(german, "--review", review)
+    assert "already exists" in refuse(german, "--review", review)
     assert run(german, "--review", review, "--force", data=b"Haus").exit_code == 0
 
 

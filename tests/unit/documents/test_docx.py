@@ -186,7 +186,7 @@ def test_passages_of_fields_and_controls(content, passages):
 TEXT = {"word/document.xml": f"<w:body {DECLARED}/>"}
 
 
-@pytest.mark.parametrize("name", ["MOST_BYTES", "MOST_FILES", "MOST_TEXT_BYTES"])
+@pytest.mark.parametrize("name", ["MAX_BYTES", "MAX_FILES", "MAX_TEXT_BYTES"])
 def test_unpacked_size_is_limited(monkeypatch, name):
     monkeypatch.setattr(module, name, 1)
 

@@ -93,7 +93,7 @@ def test_byte_order_mark_stays_and_is_not_text(kind, before, after, codec):
         ("html", b"<meta charset=x-old>\xe4", None, "'x-old' is not an encoding"),
         ("text", b"a", "rot13", "'rot13' is not an encoding"),
         ("text", b"a", "punycode", "'punycode' is not an encoding"),
-        ("xliff", b"<xliff/>", "cp1252", "--encoding is not for xliff"),
+        ("xliff", b"<xliff/>", "cp1252", "xliff declares its encoding"),
         ("text", b"\xe4", "ascii", "not in ascii"),
     ],
 )
@@ -121,7 +121,7 @@ def test_untranslated_texts_are_counted(kind, data, count):
 
 
 def test_size_is_limited(monkeypatch):
-    monkeypatch.setattr(module, "MOST_DOCUMENT_BYTES", 3)
+    monkeypatch.setattr(module, "MAX_DOCUMENT_BYTES", 3)
 
     assert translate(b"abc", "text") == b"ABC"
     with pytest.raises(DocumentError, match="has 4 bytes, more than 3"):
@@ -202,7 +202,7 @@ def test_file_is_translated_to_another(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "out", "message"),
     [
-        ("a.txt", b"b", "a.txt", "is there already"),
+        ("a.txt", b"b", "a.txt", "already exists"),
         ("a.txt", b"\xff", "b.txt", r"a\.txt: .* is not UTF-8"),
         *(("a.txt", b"b", out, "cannot be written") for out in ("no/b.txt", "a.txt/b", "no/c/d")),
         ("c.txt", b"b", "b.txt", "c.txt is not a file"),

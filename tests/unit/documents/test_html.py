@@ -250,7 +250,7 @@ def test_broken_html_takes_no_time(bit):
 
 
 def test_number_of_tags_is_limited(monkeypatch):
-    monkeypatch.setattr(html, "MOST_TAGS", 4)
+    monkeypatch.setattr(html, "MAX_TAGS", 4)
 
     assert shout(read_html("<p>a</p>")) == "<p>A</p>"  # and tags that are open at the end
     with pytest.raises(DocumentError, match="more than 4 tags"):

@@ -268,7 +268,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         (b"<a>", "not well-formed XML"),
         (b"<a/>", "not XLIFF 1 or 2"),
         (b'<xliff version="3.0"/>', "not XLIFF 1 or 2"),
-        (BOMB.encode(), "document type"),
+        (BOMB.encode(), "DOCTYPE"),
         (
             b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>',
             "'rot13' is not an encoding",

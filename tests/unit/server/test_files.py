@@ -89,7 +89,7 @@ FRENCH = b'<xliff version="1.2"><file source-language="fr" target-language="en"/
     [
         ("a.txt", b"a\xff", 400, "is not UTF-8"),
         ("a.docx", zipped(nothing="here"), 400, ""),
-        ("a.xlf", FRENCH, 400, "as this model does"),
+        ("a.xlf", FRENCH, 400, "like this model"),
         ("a.txt", b"a" * 30_000, 413, "the request exceeds 11000 bytes"),
     ],
 )

@@ -87,7 +87,7 @@ def test_text_has_a_limit_of_tokens(text, limit, reason):
 
 @pytest.mark.parametrize(("words", "cost"), [(1, 4), (7, 7), (1000, 10)])
 def test_a_segment_counts_only_its_read_part(words, cost):
-    assert count_cost(replace(SEGMENTER, most_tokens=10), "word " * words) == cost
+    assert count_cost(replace(SEGMENTER, max_tokens=10), "word " * words) == cost
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_split_keeps_a_letter_with_its_accents():
     ],
 )
 def test_a_sentence_keeps_within_its_token_limit(text, fits):
-    assert Segmenter("en", most_tokens=3).fits(text) is fits
+    assert Segmenter("en", max_tokens=3).fits(text) is fits
 
 
 @pytest.mark.parametrize(
