@@ -124,3 +124,20 @@ def test_a_command_is_stopped_with_its_program(program, tmp_path):
     _, alive = psutil.wait_procs(everything, timeout=SECONDS)
     assert [] == alive
     assert (tmp_path / "saved").exists()
+
+
+SAVE = "import sys, time; time.sleep(1); open(sys.argv[1], 'w')"
+LEAVE = """\
+import subprocess, sys
+from flows import processes
+processes.LEAVE_SECONDS = float(sys.argv[1])
+subprocess.Popen([sys.executable, "-c", *sys.argv[2:]])
+processes.outlast_children(print)
+"""
+
+
+@pytest.mark.parametrize(("seconds", "saved"), [(SECONDS, True), (0, False)])
+def test_children_are_waited_for_and_then_killed(tmp_path, seconds, saved):
+    command = [sys.executable, "-c", LEAVE, str(seconds), SAVE, tmp_path / "saved"]
+    subprocess.run(command, cwd=PROJECT, capture_output=True, check=True)
+    assert (tmp_path / "saved").exists() is saved
