@@ -9,7 +9,6 @@ DOCUMENTS = (
     "docs/your-text.md",
     "docs/integrate.md",
     "docs/research.md",
-    "docs/course.md",
 )
 BLOCKS = [block for document in DOCUMENTS for block in typed(document)]
 

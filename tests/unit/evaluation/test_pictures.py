@@ -120,14 +120,10 @@ def test_attention_map_has_the_source_above_its_columns(monkeypatch):
 
 def test_each_head_has_a_map_with_tokens(monkeypatch):
     weights = np.random.default_rng(1).random((2, 3, 4, 3))
-    *maps, bar = list_axes(monkeypatch, draw_attention_map, Look("x", SOURCE, TARGET, weights))
-    maps[0].figure.canvas.draw()
+    *maps, _ = list_axes(monkeypatch, draw_attention_map, Look("x", SOURCE, TARGET, weights))
 
-    assert [axes.images[0].get_array().tolist() for axes in maps] == [
-        each.tolist() for layer in weights for each in layer
-    ]
-    assert maps[4].get_xlabel() == "layer 2, head 2"
+    drawn = np.stack([axes.images[0].get_array() for axes in maps])
+    assert np.array_equal(drawn.reshape(weights.shape), weights)
     above = [axes.xaxis.get_major_ticks()[0].label2.get_visible() for axes in maps]
     before = [axes.yaxis.get_major_ticks()[0].label1.get_visible() for axes in maps]
     assert (above, before) == ([True] * 3 + [False] * 3, [True, False, False] * 2)
-    assert "attention" == bar.get_ylabel()

@@ -1,11 +1,12 @@
 """Links in the documentation lead to existing pages, also on the site."""
 
+import json
 import re
 import subprocess
 
 import pytest
 
-from infra.docs import LINK, rewrite_links
+from infra.docs import COURSE, LINK, build_notebook, list_pages, rewrite_links
 from tests.support.projects import PROJECT
 
 LISTED = subprocess.run(
@@ -46,3 +47,24 @@ def test_external_links_lead_to_the_repository(monkeypatch, link, rewritten):
     monkeypatch.chdir(PROJECT)
     path = (PROJECT / "docs/your-text.md").relative_to(PROJECT)
     assert rewrite_links(path, link, "https://x.org/nmt") == rewritten
+
+
+PAGE = (
+    "# Count\n\nCount.\n\n```\nnmt\n```\n\n```text\n5.4\n```\n\nDraw:\n```python\nprint(1)\n\n```\n"
+)
+
+
+def test_notebook_has_the_cells_of_its_pages_and_no_outputs(tmp_path):
+    (tmp_path / "1.md").write_text(PAGE)
+    cells = build_notebook([tmp_path / "1.md"] * 2)["cells"]
+
+    sources = ["# Count\n\nCount.", "%%bash\nnmt", "Draw:", "print(1)"]
+    assert ["".join(cell["source"]) for cell in cells] == sources * 2
+    assert [cell.get("outputs") for cell in cells] == [None, [], None, []] * 2
+
+
+def test_notebook_of_the_course_is_that_of_its_pages():
+    """``python -m infra.docs`` writes it."""
+    notebook = json.loads((PROJECT / COURSE / "course.ipynb").read_text())
+
+    assert notebook == build_notebook(list_pages(PROJECT / COURSE))
