@@ -208,9 +208,9 @@ def _mark_held_out_before(train: _JoinedSplit) -> Mask:
 def _check_splits(corpora: Mapping[str, FilteredCorpus], split: SplitConfig) -> None:
     """Raise a CorpusError if a split has no pairs; train first, which others are split off."""
     kept = count_kept(corpora)
-    given = {name for corpus in corpora.values() for name in corpus.readings}
+    provided = {name for corpus in corpora.values() for name in corpus.readings}
     for name in ("train", "test", "validation"):
-        if not kept[name] and name in given:
+        if not kept[name] and name in provided:
             reasons = _explain(count_removed(corpora, name))
             raise CorpusError(f"no pair is left for {name} ({reasons}")
         if not kept[name]:

@@ -177,8 +177,8 @@ def list_parallel(corpora: Corpora) -> dict[str, Corpus]:
 
 def list_split_off(corpora: Corpora) -> frozenset[Split]:
     """Return the splits that are taken from train, because no corpus has them."""
-    given = (corpus.list_given() for corpus in corpora.values() if not corpus.train_only)
-    return frozenset(SPLITS[1:]).difference(*given)
+    provided = (corpus.list_given() for corpus in corpora.values() if not corpus.train_only)
+    return frozenset(SPLITS[1:]).difference(*provided)
 
 
 def estimate_total(

@@ -197,19 +197,19 @@ class _Reader:
     def _join_other_languages(self, pieces: Sequence[Piece]) -> list[Piece]:
         """Return the pieces, with texts in another language as empty tags."""
         joined: list[Piece] = []
-        held: list[Piece] = []
+        pending: list[Piece] = []
         neutral: list[Piece] = []  # such as spaces between texts in another language
         for piece in [*pieces, Piece(Role.BLOCK, "")]:
             if isinstance(piece, Run) and piece.is_other:
-                held += [*neutral, piece]
+                pending += [*neutral, piece]
                 neutral = []
-            elif held and piece.is_text and not any(map(str.isalpha, piece.text)):
+            elif pending and piece.is_text and not any(map(str.isalpha, piece.text)):
                 neutral.append(piece)
             else:
-                if held:
-                    self._marks.count("".join([each.text for each in held]))
-                joined += [*_hold(held, Role.EMPTY), *neutral, piece]
-                held, neutral = [], []
+                if pending:
+                    self._marks.count("".join([each.text for each in pending]))
+                joined += [*_merge(pending, Role.EMPTY), *neutral, piece]
+                pending, neutral = [], []
         return joined
 
     def _join_fields(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -217,7 +217,7 @@ class _Reader:
 
         Other fields become three pieces: code, result, and end.
         """
-        held: list[Piece] = []
+        pending: list[Piece] = []
         was_kept = is_continued = any(field.is_kept for field in self._fields)
         for piece in pieces:
             kind = piece.field if isinstance(piece, _Inline) else ""
@@ -231,17 +231,17 @@ class _Reader:
                 self._fields[-1].code += piece.code
             is_kept = any(field.is_kept for field in self._fields)
             if was_kept or is_kept:
-                held.append(piece)
+                pending.append(piece)
                 if not is_kept:
-                    code = "".join([each.code for each in held if isinstance(each, _Inline)])
+                    code = "".join([each.code for each in pending if isinstance(each, _Inline)])
                     is_block = is_continued or _name_field(code) == LABEL
                     role = Role.OPEN if kind == "separate" else Role.EMPTY
-                    yield from _hold(held, Role.BLOCK if is_block else role)
-                    held, is_continued = [], False
+                    yield from _merge(pending, Role.BLOCK if is_block else role)
+                    pending, is_continued = [], False
             else:
                 yield replace(piece, role=Role.CLOSE, name="field") if kind == "end" else piece
             was_kept = is_kept
-        yield from _hold(held, Role.BLOCK)
+        yield from _merge(pending, Role.BLOCK)
 
 
 def _is_other(text: str, run: XmlPiece, marks: LanguageMarks) -> bool:
@@ -251,8 +251,8 @@ def _is_other(text: str, run: XmlPiece, marks: LanguageMarks) -> bool:
         return False
     kind = "eastAsia" if east_asian_width(letter) in "WF" else "val"
     kind = "bidi" if bidirectional(letter) in {"R", "AL"} else kind
-    found = [piece.attributes for piece in run.children[0].walk() if piece.name == "lang"]
-    return any(marks.is_other(languages.get(PREFIX + kind)) for languages in found[:1])
+    attributes = [piece.attributes for piece in run.children[0].walk() if piece.name == "lang"]
+    return any(marks.is_other(languages.get(PREFIX + kind)) for languages in attributes[:1])
 
 
 def _is_inline(piece: XmlPiece) -> bool:
@@ -264,16 +264,16 @@ def _is_inline(piece: XmlPiece) -> bool:
     )
 
 
-def _hold(held: Sequence[Piece], role: Role) -> Iterator[Piece]:
+def _merge(pieces: Sequence[Piece], role: Role) -> Iterator[Piece]:
     """Yield pieces as one piece that does not change; as blocks if a link ends between them."""
     depth, depths = 0, [0]
-    for piece in held:
+    for piece in pieces:
         depth += {Role.OPEN: 1, Role.CLOSE: -1}.get(piece.role, 0)
         depths.append(depth)
-    if held and min(depths) == depth == 0:
-        parts = [part for piece in held for part in piece.parts or [piece]]
-        yield Piece(role, join_raw(held), name="field", parts=parts)
+    if pieces and min(depths) == depth == 0:
+        parts = [part for piece in pieces for part in piece.parts or [piece]]
+        yield Piece(role, join_raw(pieces), name="field", parts=parts)
         return
-    for piece in held:
+    for piece in pieces:
         is_link = piece.role in {Role.OPEN, Role.CLOSE}
         yield piece if is_link else Piece(Role.BLOCK, piece.raw, parts=piece.parts)

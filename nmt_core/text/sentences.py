@@ -19,7 +19,7 @@ SPLIT_POINTS = (
     re.compile(r"(?<=[,،、，])\s|(?<=[、，])|\s(?=[–—-]\s)"),
     re.compile(r"\s"),
 )
-"""Where a sentence that is too long may be split, best first; otherwise at any character."""
+"""Patterns at which a long sentence is split, best first; otherwise at any character."""
 
 
 WRONG_ENDS = {

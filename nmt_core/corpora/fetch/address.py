@@ -64,9 +64,9 @@ def redact_url(url: str) -> str:
         _ = parsed.port  # raises a ValueError unless it is a number
     except ValueError:
         return BAD_ADDRESS
-    address, *rest = re.split("[?;]", url.partition("#")[0], maxsplit=1)
+    address, *query = re.split("[?;]", url.partition("#")[0], maxsplit=1)
     bare = _USER.sub("", address)
-    return BAD_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{'?...' if rest else ''}"
+    return BAD_ADDRESS if "@" in bare and not parsed.netloc else f"{bare}{'?...' if query else ''}"
 
 
 def redact(text: str) -> str:

@@ -85,7 +85,7 @@ class _Transfer:
         self._task = self._progress.add_task(path.name, total=None)
 
     def run(self) -> Fetched:
-        """Fetch the file, check it and give it its name."""
+        """Fetch and check the file, and rename it to its final name; return it."""
         source = self._source
         self._complete()
         digest = files.sha256(self._part)
