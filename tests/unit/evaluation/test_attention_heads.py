@@ -23,4 +23,4 @@ def test_heads_average_to_attention_and_reproduce_the_output(name):
     memory = model.encode(torch.tensor([SOURCE]), torch.zeros(1, 4, dtype=torch.bool))
     mean = model.attention(torch.tensor([[BOS, *TARGET]]), memory)[0]
     heads = torch.from_numpy(decoder[[*model.decoder].index(model.alignment_layer)])
-    torch.testing.assert_close(model.leave_source_start(heads.mean(dim=0)), mean.detach())
+    torch.testing.assert_close(model.drop_source_start(heads.mean(dim=0)), mean.detach())
