@@ -279,7 +279,7 @@ def test_errors_on_a_cluster_name_their_line(text, running):
 
     message = refusal(text, running.address, before=text.unlink)  # it does not see the folder
     assert f"No such file or directory: '{text}'" in message
-    assert "must see" in message
+    assert "must be able to read" in message
 
 
 @pytest.mark.slow
