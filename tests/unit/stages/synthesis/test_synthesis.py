@@ -161,7 +161,7 @@ def test_texts_are_read_without_marks_and_blank_lines(tmp_path):
     ("name", "content", "message"),
     [
         ("text.de", b"Eins.\n\xfcber\n", r"line 2 of .*text\.de is not UTF-8"),
-        ("memory.tmx", b"", r"memory\.tmx is of a format of pairs"),
+        ("memory.tmx", b"", r"memory\.tmx is in a format of pairs"),
         ("gone.de", None, r"gone\.de is missing"),
     ],
 )
