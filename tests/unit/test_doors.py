@@ -90,7 +90,7 @@ from nmt_core.search.engine import InexpressibleError, Engine
 from nmt_core.search.engine import Program
 """
     offer(imports, Engine, Program, name="copying", engines={"copying": "COPYING"})
-    monkeypatch.setattr(PROGRAMS, "ours", {})
+    monkeypatch.setattr(PROGRAMS, "builtins", {})
     models = {"good": RnnConfig(width=16, hidden_width=16), "bad": MODEL}
     told = {
         name: prepare_engines(

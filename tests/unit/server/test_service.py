@@ -57,10 +57,10 @@ def test_torch_uses_all_cores_for_one_batch(monkeypatch, engines, workers, expec
 def test_texts_have_limits(texts, alternatives, reason):
     limited = service_of(max_texts=2, max_characters=5, max_alternatives=1)
     if reason is None:
-        limited.accept(ANYBODY, texts, alternatives)
+        limited.check_limits(ANYBODY, texts, alternatives)
         return
     with pytest.raises(RequestError, match=reason) as refused:
-        limited.accept(ANYBODY, texts, alternatives)
+        limited.check_limits(ANYBODY, texts, alternatives)
     assert refused.value.status == 400
 
 
@@ -68,11 +68,11 @@ def test_wrong_keys_are_counted_by_address(tmp_path):
     (tmp_path / "keys").write_text("eightkey\n")
     keyed = service_of(keys=read_keys(tmp_path / "keys"))
     for _ in range(100):
-        keyed.admit("eightkey", "1.2.3.4")
+        keyed.authenticate("eightkey", "1.2.3.4")
     statuses = []
     for address in ["1.2.3.4"] * 61 + ["5.6.7.8"]:
         with pytest.raises(RequestError) as refused:
-            keyed.admit("wrong", address)
+            keyed.authenticate("wrong", address)
         statuses.append(refused.value.status)
 
     assert statuses == [403] * 60 + [429, 403]
