@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from importlib import import_module
 
 import pytest
 
@@ -68,3 +69,14 @@ def test_notebook_of_the_course_is_that_of_its_pages():
     notebook = json.loads((PROJECT / COURSE / "course.ipynb").read_text())
 
     assert notebook == build_notebook(list_pages(PROJECT / COURSE))
+
+
+def test_names_that_the_course_imports_exist():
+    cells = build_notebook(list_pages(PROJECT / COURSE))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    lines = "\n".join([*code, (PROJECT / COURSE / "toy.py").read_text()])
+    names = re.findall(r"^from ((?:nmt_core|stages)[\w.]*) import (.+)", lines, re.MULTILINE)
+
+    assert len(names) > 10
+    for module, imported in names:
+        assert all(hasattr(import_module(module), name) for name in imported.split(", ")), module
