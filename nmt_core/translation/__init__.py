@@ -1,1 +1,1 @@
-"""Translate text with an exported model. Importing this package imports no torch."""
+"""Translation of text with an exported model; importing this package does not import torch."""

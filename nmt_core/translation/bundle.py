@@ -1,4 +1,4 @@
-"""An exported model: one sealed folder with all that translating needs.
+"""An exported model: one sealed folder with everything that translation needs.
 
 ::
 
@@ -6,21 +6,21 @@
     model.safetensors       weights, without copies of tied ones
     model.json              architecture and shape
     tokenizer/source, tokenizer/target
-    tokenizer/translations.json     usual translations of words, which a glossary changes
+    tokenizer/translations.json     frequent translations of words, for word alignment
     vocabulary/source.txt, vocabulary/target.txt
-    languages.json          source and target language, if they are known
-    glossary.tsv            terms to translate as a person wants, if there are any
-    decoding.json           how to search
-    confidence.json         how likely a translation is good, if that could be fitted
-    golden.json             lines, and their translations at the time of export
-    engines/NAME/           the model as a faster program reads it
-    engines/NAME.json       how its translations compare with PyTorch's; its golden lines
+    languages.json          source and target language, if known
+    glossary.tsv            glossary, if there is one
+    decoding.json           settings of the search
+    confidence.json         quality estimation, if it could be fitted
+    golden.json             golden sentences with their translations at the time of export
+    engines/NAME/           the model converted for a faster engine
+    engines/NAME.json       comparison with PyTorch, and golden sentences of the engine
     README.md               the model card
-    sbom.cdx.json           which packages made it, of which version and licence
+    sbom.cdx.json           packages that made the model, with versions and licences
 
-``seal.py`` explains the manifest. Nothing in a bundle is executed, unpickled or
-fetched, nothing is written, and equal models give equal bytes. A forged folder still runs nothing,
-and takes no more memory than its files and the bounds of its settings allow.
+``seal.py`` explains the manifest. Nothing in a bundle is executed, unpickled or fetched. Loading
+writes nothing, and equal models give equal bytes. A forged folder cannot run code, and its files
+and the limits of its settings bound the memory that it takes.
 """
 
 import shutil
@@ -45,8 +45,8 @@ from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import check_golden, translate_golden
 
 Papers = tuple[str, Mapping[str, Any], Sequence[Mapping[str, Any]]]
-"""Documents about a model: its card in Markdown, the packages that made it as CycloneDX, and its
-training corpora, for a training that continues it."""
+"""Documents about a model: its card in Markdown, its packages as CycloneDX, and its training
+corpora, which fine-tuning needs."""
 
 
 def write_bundle(
@@ -58,19 +58,18 @@ def write_bundle(
     golden_sentences: Sequence[str],
     engines: Sequence[AddedEngine] = (),
 ) -> None:
-    """Seal a translator into a folder, which replaces one of that name.
+    """Write a translator as a sealed folder; replaces an existing folder.
 
     Args:
-        folder: the target.
+        folder: the output folder.
         translator: the model, both sides and their settings.
-        model_config: settings the model was built from, as ``read_model_config`` reads them.
+        model_config: settings of the model, for ``read_model_config``.
         papers: documents about the model.
-        golden_sentences: lines whose translations are kept, to detect changes later.
+        golden_sentences: lines whose translations are stored, to detect changes later.
         engines: faster engines of the model.
 
     Raises:
-        BundleError: if the written model does not translate the golden sentences as ``translator``
-            and the engines do.
+        BundleError: if the written model or an engine translates golden sentences differently.
     """
     card, bill, corpora = papers
     with files.whole_folder(folder) as part:
@@ -111,7 +110,7 @@ def write_bundle(
         loaded += [Translator.load(part, engine=engine.name, device="cpu") for engine in engines]
         for source, before, now in chain.from_iterable(check_golden(each, part) for each in loaded):
             raise BundleError(
-                f"the exported model translates {source!r} as {now!r}, but the model it came from "
-                f"as {before!r}; model_config is not what it was built from, or a tokenizer does "
-                f"not come back as it was saved"
+                f"the exported model translates {source!r} as {now!r}, but the original model as "
+                f"{before!r}; model_config does not match the model, or a tokenizer changes when "
+                f"it is saved and loaded"
             )

@@ -1,8 +1,8 @@
-"""The probability that a translation is good, from what every engine tells of it at no cost.
+"""Quality estimation: the probability that a translation is good.
 
-It is a logistic regression (``fitting.py``) of the glass box kind (Fomicheva et al. 2020): the
-model's own score tells most, lengths and repetition nearly as much again. This file needs NumPy
-alone, so that a model translates without what fitted it.
+It is a logistic regression (``fitting.py``) over glass-box features (Fomicheva et al. 2020), mainly
+the model's score, then lengths and repetition, which every engine provides at no cost. This file
+needs only NumPy, so that translation does not depend on the packages for fitting.
 """
 
 import math
@@ -15,79 +15,79 @@ from nmt_core.text.normalize import normalize
 from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 TENTHS = 10
-"""Bins of confidence: below 0.1, from 0.1 to below 0.2, and so on to 1."""
+"""Number of bins of confidence: below 0.1, from 0.1 to below 0.2, and so on to 1."""
 
-FARTHEST = 4.0
-"""Standard deviations from the mean of validation text beyond which a feature says no more."""
+MAX_DEVIATIONS = 4.0
+"""Features are clipped to this many standard deviations from their mean on validation text."""
 
-FEWEST_UNKNOWN = 20
-"""Validation sentences with unknown words without which nothing is known of others with some."""
+MIN_UNKNOWN_SENTENCES = 20
+"""Minimum validation sentences with unknown words to estimate confidence of such sentences."""
 
-LONGEST_RUN = 3
+RUN_TOKENS = 3
 """Tokens of a run whose second occurrence counts as repetition."""
 
 
 class FeatureWeight(Config):
-    """What a feature adds to the log-odds for each standard deviation above its mean."""
+    """The weight of a feature in the log-odds, per standard deviation from its mean."""
 
     mean: float
-    """On validation text."""
+    """Mean on validation text."""
     scale: float = Field(gt=0)
-    """Standard deviation there."""
+    """Standard deviation on validation text."""
     weight: float
 
 
 class ReliabilityBin(Config):
-    """The translations whose confidence lies in one tenth."""
+    """Statistics of the translations whose confidence is in one tenth."""
 
     sentences: int
     confidence: float
-    """Their mean confidence."""
+    """Mean confidence."""
     good: float
-    """The share of them that is good."""
+    """Share of good translations."""
 
 
 class Reliability(Config, extra="ignore"):
-    """How far confidences can be trusted, measured on text that they were not fitted on.
+    """The reliability of confidences, measured on text that they were not fitted on.
 
-    Earlier exports hold further values.
+    Earlier exports have additional values.
     """
 
     sentences: int
     good: float
-    """The share of translations that are good."""
+    """Share of good translations."""
     area: float
-    """Area under the ROC curve: the probability that of two translations, a good one and another,
-    the good one has the higher confidence."""
+    """Area under the ROC curve: the probability that a good translation has a higher confidence
+    than a bad one."""
     error: float
-    """Expected calibration error (Guo et al. 2017, equation 3), with tenths: the mean distance
-    between confidence and the share that is good."""
+    """Expected calibration error (Guo et al. 2017, equation 3), with ten bins: the mean distance
+    between confidence and the share of good translations."""
     curve: tuple[ReliabilityBin, ...]
-    """The tenths that hold any, the lowest first."""
+    """The bins that have translations, the lowest first."""
 
 
 class ConfidenceModel(Config):
-    """A logistic regression that tells good translations from others."""
+    """A logistic regression that separates good translations from bad ones."""
 
     good_chrf: float = Field(gt=0, lt=100)
-    """A translation is good if its chrF beside a reference is at least this."""
+    """Minimum chrF of a good translation, compared with its reference."""
     sentences: int
-    """Of validation text that it was fitted on."""
+    """Number of validation sentences that it was fitted on."""
     sentences_unknown: int | None = None
-    """Those of them that have words which training text never had; None if that is not known."""
+    """Number of these with words unknown to training; None if not recorded."""
     intercept: float
-    """Log-odds of a translation whose features are all as usual."""
+    """Log-odds of a translation whose features all have their mean."""
     features: dict[str, FeatureWeight]
-    """By name, see ``measure_features``."""
+    """Weights by name of the feature; see ``measure_features``."""
     validation: tuple[int, ...] = Field(min_length=TENTHS, max_length=TENTHS)
-    """Sentences of validation text whose confidence lies in each tenth."""
+    """Number of validation sentences in each tenth of confidence."""
     reliability: Reliability | None = None
-    """On test text; None if that was all good, or not good at all."""
+    """Reliability on test text; None if all test translations are good, or all are bad."""
 
     @model_validator(mode="after")
     def _check(self) -> "ConfidenceModel":
         if unknown := self.features.keys() - measure_features("", EMPTY_TRANSLATION).keys():
-            raise ValueError(f"this program knows no feature {min(unknown)!r}; update it")
+            raise ValueError(f"the feature {min(unknown)!r} is unknown; update this program")
         return self
 
     def estimate(self, sources: Sequence[str], translations: Sequence[Translation]) -> list[float]:
@@ -97,19 +97,19 @@ class ConfidenceModel(Config):
             log_odds = self.intercept
             for name, own in self.features.items():
                 deviation = (features[name] - own.mean) / own.scale
-                log_odds += own.weight * min(max(deviation, -FARTHEST), FARTHEST)
+                log_odds += own.weight * min(max(deviation, -MAX_DEVIATIONS), MAX_DEVIATIONS)
             estimated.append(0.5 * (1 + math.tanh(0.5 * log_odds)))
         return estimated
 
     def can_judge(self, translation: Translation) -> bool:
-        """Tell whether it was fitted on text of this kind, and the translation was searched for."""
-        fitted = self.sentences_unknown is None or self.sentences_unknown >= FEWEST_UNKNOWN
+        """Return whether the model can estimate the confidence of a translation."""
+        fitted = self.sentences_unknown is None or self.sentences_unknown >= MIN_UNKNOWN_SENTENCES
         return was_searched(translation) and (fitted or not translation.unknown_words)
 
     def judge(
         self, sources: Sequence[str], translations: Sequence[Sequence[Translation]]
     ) -> list[list[Translation]]:
-        """Return the translations of each line with their confidence, if they have one."""
+        """Return the translations of each line with their confidence, where it can be estimated."""
         lines = [line for line, several in zip(sources, translations, strict=True) for _ in several]
         estimated = self.estimate(lines, [each for several in translations for each in several])
         confidences = iter(estimated)
@@ -118,31 +118,31 @@ class ConfidenceModel(Config):
                 each._replace(confidence=new if self.can_judge(each) else None)
                 if was_searched(each)
                 else each
-                for each, new in zip(own, confidences, strict=False)  # one for each
+                for each, new in zip(own, confidences, strict=False)  # takes len(own) confidences
             ]
             for own in translations
         ]
 
 
 def is_unlike_training(translation: Translation) -> bool:
-    """Tell whether words that training never had leave a translation without a confidence."""
+    """Return whether a translation has no confidence because of unknown words in its source."""
     return bool(translation.unknown_words) and translation.confidence is None
 
 
 def was_searched(translation: Translation) -> bool:
-    """Tell whether a translation was found by a search, and is not that of an empty line."""
+    """Return whether a translation comes from a search, not from a memory or an empty line."""
     return bool(translation.ids or translation.score)
 
 
 def measure_features(source: str, translation: Translation) -> dict[str, float]:
-    """Return what is known of a translation, by name; all in logarithms but shares and counts.
+    """Return the features of a translation by name; lengths and ratios are logarithms.
 
-    Lengths are in characters, since not every language has spaces between words.
+    Lengths are in characters, because some languages have no spaces between words.
     """
     text, ids = translation.text, translation.ids
     length = math.log(1 + len(text))
     ratio = length - math.log(1 + len(normalize(source)))
-    runs = [ids[start : start + LONGEST_RUN] for start in range(len(ids) - LONGEST_RUN + 1)]
+    runs = [ids[start : start + RUN_TOKENS] for start in range(len(ids) - RUN_TOKENS + 1)]
     return {
         "score": translation.score,
         "source_length": length - ratio,

@@ -1,4 +1,4 @@
-"""Write a model for faster engines, and keep those that translate as PyTorch does."""
+"""Convert a model for faster engines, and keep engines that translate as well as PyTorch."""
 
 import logging
 import shutil
@@ -29,34 +29,34 @@ from nmt_core.translation.translator import Translator
 _log = logging.getLogger(__name__)
 
 EXACT: Precision = "float32"
-"""The precision that replaces one that loses too much."""
+"""The precision that is used if another precision loses too much."""
 
-LEAST_EQUAL = 0.995
-"""Share of sentences that an engine in float32 must translate greedily as PyTorch does, token by
-token; of the others, ties, rounding decides."""
+MIN_EQUAL_SHARE = 0.995
+"""Minimum share of sentences with the same tokens as PyTorch's in greedy search with float32; the
+others differ by rounding."""
 
-MOST_LOST = 0.3
-"""BLEU that an engine may be behind PyTorch, each with its own search."""
+MAX_BLEU_LOSS = 0.3
+"""Maximum BLEU that an engine may lose compared with PyTorch, each with its own search."""
 
 
 class Parity(Config):
-    """An engine's translations of the validation set compared with those of PyTorch."""
+    """Comparison of an engine's validation translations with PyTorch's."""
 
     sentences: int
     equal_greedy: float
-    """Share of sentences that both translate token by token alike, greedily."""
+    """Share of sentences with the same tokens in greedy search."""
     bleu: float
     bleu_torch: float
     score_shift: float = 0.0
-    """Mean difference of the scores of sentences that both translate alike."""
+    """Mean difference between the scores of equal translations."""
 
 
 class AddedEngine(NamedTuple):
-    """An engine beside PyTorch's, which may go into a bundle."""
+    """An engine other than PyTorch, for a bundle."""
 
     name: str
     folder: Path
-    """The model in its format."""
+    """The converted model."""
     engine: Engine
     parity: Parity
 
@@ -71,18 +71,18 @@ def prepare_engines(
     threads: int,
     shortlist: Shortlist | None = None,
 ) -> tuple[list[AddedEngine], dict[str, Any]]:
-    """Write a model for faster engines; return those that are good enough, and a report on each.
+    """Convert a model for faster engines; return the engines that are good enough, and reports.
 
-    If a shortlist loses too much, an engine has none; if int8 does, it is in float32.
+    If an engine loses too much, it is tried without the shortlist, then in float32.
 
     Args:
-        precisions: those of the engines.
-        translator: searches by PyTorch.
-        model_config: settings that the model was built from.
-        folder: the folder of the engines' folders.
-        text: sentences that no training has seen and their translations, for comparison.
-        threads: CPU threads.
-        shortlist: for engines that support one.
+        precisions: precision of each engine.
+        translator: a translator that searches with PyTorch.
+        model_config: settings of the model.
+        folder: parent folder of the engines' folders.
+        text: held-out sentences and their references, for the comparison.
+        threads: number of CPU threads.
+        shortlist: shortlist for engines that support it.
     """
     engines: list[AddedEngine] = []
     reports: dict[str, Any] = {}
@@ -116,15 +116,15 @@ def prepare_engines(
 
 
 def _load(translator: Translator, folder: Path, threads: int) -> Engine:
-    """Load an engine that was written.
+    """Load a converted engine.
 
     Raises:
-        InexpressibleError: if it cannot search as the translator does.
+        InexpressibleError: if the engine does not support the translator's search.
     """
     sides = translator.source.vocabulary, translator.target.vocabulary
     engine = load_engine(folder, folder.name, sides, device="cpu", threads=threads)
     if refused := engine.explain_refusal(translator.config.beam, prefixes=False):
-        raise InexpressibleError(folder.name, f"it cannot search as configured ({refused})")
+        raise InexpressibleError(folder.name, f"it does not support {refused}")
     return engine
 
 
@@ -135,14 +135,14 @@ def _write(
     precision: Precision,
     shortlist: Shortlist | None,
 ) -> str:
-    """Write the model for the fastest program that can express it; return the engine's name.
+    """Convert the model for the fastest program that supports it; return the engine's name.
 
     Raises:
-        InexpressibleError: if none can, with the name of the last, and the reasons.
+        InexpressibleError: if no program supports the model, with the last name and the reasons.
     """
     config = translator.config
     refusals = {}
-    for program in (known for known in PROGRAMS if PROGRAMS.load(known).writer):
+    for program in (name for name in PROGRAMS if PROGRAMS.load(name).writer):
         name = f"{program}_{precision}"
         try:
             resolve_name(PROGRAMS.load(program).writer)(
@@ -155,7 +155,7 @@ def _write(
                 shortlist=shortlist,
             )
         except InexpressibleError as error:
-            refusals[name] = f"{program} cannot express it ({error})"
+            refusals[name] = f"{program} does not support it ({error})"
         else:
             return name
     raise InexpressibleError([*refusals][-1], "; ".join(refusals.values()))
@@ -169,7 +169,7 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
 def measure_parity(
     translator: Translator, engine: Engine, sources: Sequence[str], references: Sequence[str]
 ) -> Parity:
-    """Compare the translations of an engine and of a translator by PyTorch, of one model."""
+    """Return the comparison of an engine with a PyTorch translator of the same model."""
     greedily = translator.config.beam.model_copy(
         update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
     )
@@ -197,13 +197,16 @@ def measure_parity(
 
 
 def explain_disparity(precision: Precision, parity: Parity) -> str | None:
-    """Return the reason why an engine is not good enough; None if it is."""
-    if precision == "float32" and parity.equal_greedy < LEAST_EQUAL:
+    """Return why an engine is not good enough, or None if it is."""
+    if precision == "float32" and parity.equal_greedy < MIN_EQUAL_SHARE:
         return (
-            f"it translates {parity.equal_greedy:.1%} of {parity.sentences} sentences greedily as "
-            f"PyTorch does, not {LEAST_EQUAL:.1%}"
+            f"greedy search gives PyTorch's translation for {parity.equal_greedy:.1%} of "
+            f"{parity.sentences} sentences, below {MIN_EQUAL_SHARE:.1%}"
         )
     lost = parity.bleu_torch - parity.bleu
-    if lost >= MOST_LOST:
-        return f"its BLEU is {lost:.2f} below PyTorch's {parity.bleu_torch:.1f}, not {MOST_LOST}"
+    if lost >= MAX_BLEU_LOSS:
+        return (
+            f"its BLEU is {lost:.2f} below PyTorch's {parity.bleu_torch:.1f}, more than "
+            f"{MAX_BLEU_LOSS}"
+        )
     return None

@@ -1,4 +1,4 @@
-"""Fit confidence and the length penalty on validation text, and measure confidence."""
+"""Fit quality estimation and the length penalty on validation text."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from nmt_core.base.config import Config
 from nmt_core.text.side import Tokenized
 from nmt_core.translation.confidence import (
-    FARTHEST,
+    MAX_DEVIATIONS,
     TENTHS,
     ConfidenceModel,
     FeatureWeight,
@@ -21,16 +21,16 @@ from nmt_core.translation.confidence import (
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
-FEWEST = 200
-"""Sentences to fit on."""
+MIN_SENTENCES = 200
+"""Minimum validation sentences for fitting."""
 
-FEWEST_OF_A_KIND = 20
-"""Good ones among them, and others."""
+MIN_PER_CLASS = 20
+"""Minimum good translations, and minimum bad translations."""
 
-PENALTY = 3.0
-"""Of squared weights, beside the log-loss of all sentences: the precision of a Gaussian prior."""
+L2_PENALTY = 3.0
+"""L2 regularization of the weights, added to the summed log-loss of all sentences."""
 
-SIGNS = {
+WEIGHT_BOUNDS = {
     "score": (0.0, None),
     "source_length": (None, None),
     "length_ratio": (None, None),
@@ -40,24 +40,24 @@ SIGNS = {
     "repetition": (None, 0.0),
     "breaches": (None, 0.0),
 }
-"""Bounds of the weight of each feature: a lower score, an odd length, repetition and lost literals
-never speak for a translation, whatever chance has put into validation text."""
+"""Bounds of each feature's weight, so that a lower score, an unusual length, repetition or lost
+literals never raise the confidence."""
 
 
 def tabulate_features(
     sources: Sequence[str], translations: Sequence[Translation], names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return a row of features for each translation, a column for each name."""
-    measured = map(measure_features, sources, translations)
-    rows = [[features[name] for name in names] for features in measured]
+    """Return the features of each translation, (translations, names)."""
+    all_features = map(measure_features, sources, translations)
+    rows = [[features[name] for name in names] for features in all_features]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
 
 
 def standardize(
     rows: NDArray[np.float64], means: NDArray[np.float64], scales: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return features in standard deviations from their means, at most ``FARTHEST``."""
-    return np.clip((rows - means) / scales, -FARTHEST, FARTHEST)
+    """Return features in standard deviations from their means, clipped to ``MAX_DEVIATIONS``."""
+    return np.clip((rows - means) / scales, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 
 def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -66,19 +66,19 @@ def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the tenth of each confidence, from 0."""
+    """Return the number of each confidence's tenth, from 0."""
     return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)
 
 
 def explain_unfit(good: NDArray[np.bool_]) -> str | None:
     """Return the reason why nothing can be fitted on so few sentences; None if it can."""
     total, count = len(good), int(good.sum())
-    if total < FEWEST:
-        return f"{total} validation sentences are too few to fit on; it takes {FEWEST}"
-    if not FEWEST_OF_A_KIND <= count <= total - FEWEST_OF_A_KIND:
+    if total < MIN_SENTENCES:
+        return f"fitting needs {MIN_SENTENCES} validation sentences, but there are {total}"
+    if not MIN_PER_CLASS <= count <= total - MIN_PER_CLASS:
         return (
-            f"{count} of {total} validation sentences are translated well, and it takes "
-            f"{FEWEST_OF_A_KIND} of each kind; set evaluate.good_chrf to another bound"
+            f"{count} of {total} validation translations are good, but fitting needs "
+            f"{MIN_PER_CLASS} good and {MIN_PER_CLASS} bad ones; change evaluate.good_chrf"
         )
     return None
 
@@ -90,19 +90,19 @@ def fit_confidence(
     *,
     good_chrf: float,
 ) -> ConfidenceModel:
-    """Fit the probability that a translation is good.
+    """Return a model of the probability that a translation is good.
 
     Args:
-        sources: validation text that training has not seen.
-        translations: one of each.
-        good: whether each is good.
-        good_chrf: the chrF from which on it is.
+        sources: validation sentences.
+        translations: the translation of each sentence.
+        good: whether each translation is good.
+        good_chrf: minimum chrF of a good translation.
     """
-    rows = tabulate_features(sources, translations, list(SIGNS))
+    rows = tabulate_features(sources, translations, list(WEIGHT_BOUNDS))
     means, scales = rows.mean(axis=0), rows.std(axis=0)
-    scales[np.ptp(rows, axis=0) == 0] = 1.0  # what never varies says nothing, by any scale
+    scales[np.ptp(rows, axis=0) == 0] = 1.0  # avoids a division by 0 for constant features
     *weights, intercept = _fit_weights(standardize(rows, means, scales), good).tolist()
-    columns = zip(SIGNS, means.tolist(), scales.tolist(), weights, strict=True)
+    columns = zip(WEIGHT_BOUNDS, means.tolist(), scales.tolist(), weights, strict=True)
     model = ConfidenceModel(
         good_chrf=good_chrf,
         sentences=len(good),
@@ -120,11 +120,11 @@ def fit_confidence(
 
 
 def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the weights of standardized features, and last the intercept."""
+    """Return the weights of the standardized features, then the intercept."""
     from scipy.optimize import minimize  # takes 0.2 s
 
     inputs = np.column_stack([rows, np.ones(len(rows))])
-    penalty = np.array([*[PENALTY] * rows.shape[1], 0.0])
+    penalty = np.array([*[L2_PENALTY] * rows.shape[1], 0.0])
 
     def lose(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         log_odds = inputs @ weights
@@ -132,7 +132,7 @@ def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[
         slope = inputs.T @ (apply_logistic(log_odds) - good)
         return loss + (penalty * weights**2).sum() / 2, slope + penalty * weights
 
-    start, bounds = np.zeros(inputs.shape[1]), [*SIGNS.values(), (None, None)]
+    start, bounds = np.zeros(inputs.shape[1]), [*WEIGHT_BOUNDS.values(), (None, None)]
     fitted: NDArray[np.float64] = minimize(lose, start, jac=True, bounds=bounds).x  # L-BFGS-B
     return fitted
 
@@ -140,11 +140,11 @@ def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[
 def measure_reliability(
     confidences: NDArray[np.float64], good: NDArray[np.bool_]
 ) -> Reliability | None:
-    """Return how far confidences can be trusted; None if all translations are good, or none is."""
+    """Return the reliability of confidences, or None if all translations are good, or all bad."""
     if good.all() or not good.any():
         return None
     tenths = find_tenths(confidences)
-    inside = [tenths == tenth for tenth in np.unique(tenths)]
+    masks = [tenths == tenth for tenth in np.unique(tenths)]
     return Reliability(
         sentences=len(good),
         good=float(good.mean()),
@@ -152,45 +152,45 @@ def measure_reliability(
         error=compute_error(confidences, good),
         curve=tuple(
             ReliabilityBin(
-                sentences=int(own.sum()),
-                confidence=float(confidences[own].mean()),
-                good=float(good[own].mean()),
+                sentences=int(mask.sum()),
+                confidence=float(confidences[mask].mean()),
+                good=float(good[mask].mean()),
             )
-            for own in inside
+            for mask in masks
         ),
     )
 
 
 def compute_area(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
-    """Return the area under the ROC curve, ties counting one half, of good ones and others.
+    """Return the area under the ROC curve; ties count one half.
 
-    It is the statistic of Mann and Whitney over the number of pairs (Fawcett 2006, section 7).
+    It is the Mann-Whitney statistic divided by the number of pairs (Fawcett 2006, section 7).
     """
-    others, ours = np.sort(confidences[~good]), confidences[good]
-    below = np.searchsorted(others, ours, side="left") + np.searchsorted(others, ours, side="right")
-    return float(below.mean() / (2 * len(others)))
+    bad, ours = np.sort(confidences[~good]), confidences[good]
+    below = np.searchsorted(bad, ours, side="left") + np.searchsorted(bad, ours, side="right")
+    return float(below.mean() / (2 * len(bad)))
 
 
 def compute_error(confidences: NDArray[np.float64], good: NDArray[np.bool_]) -> float:
-    """Return the expected calibration error (Guo et al. 2017, equation 3), with tenths."""
+    """Return the expected calibration error (Guo et al. 2017, equation 3), with ten bins."""
     gaps = np.bincount(find_tenths(confidences), weights=confidences - good, minlength=TENTHS)
     return float(np.abs(gaps).sum() / len(good))
 
 
 STEP, HIGHEST = 0.5, 3.0
-"""Change of the length penalty from trial to trial, and the highest that is tried."""
-FITTING = 0.02
-"""Share by which translations may be shorter or longer than their references without a trial."""
+"""Step of the length penalty between trials, and its maximum."""
+LENGTH_TOLERANCE = 0.02
+"""Relative difference in length from the references up to which no other penalty is tried."""
 
 
 class LengthPenaltyTrial(Config):
-    """Result of a search with a length penalty."""
+    """The result of a search with some length penalty."""
 
     length_penalty: float
     score: float
     """Higher is better."""
     length_ratio: float
-    """Characters of the translations by those of the references."""
+    """Characters of the translations divided by those of the references."""
 
 
 def try_length_penalties(
@@ -199,27 +199,28 @@ def try_length_penalties(
     references: Sequence[str],
     measure: Callable[[Sequence[str]], float],
 ) -> list[LengthPenaltyTrial]:
-    """Try length penalties as long as the translations get better.
+    """Try length penalties as long as the score improves; return all trials.
 
-    The configured one is tried first; then, in steps, higher ones where translations are too short
-    and lower ones where they are too long. If the last step went too far, half of it is tried.
+    The first trial has the configured penalty. The following trials raise it in steps if
+    translations are too short, or lower it if they are too long. If the last step went too far,
+    half a step is tried.
 
     Args:
         translator: translates the lines.
         lines: source text.
-        references: their reference translations.
-        measure: returns the score of their translations; higher is better.
+        references: reference translations.
+        measure: returns the score of translations; higher is better.
     """
     attempt = partial(_try, translator, lines, references, measure)
     trials = [attempt(translator.config.beam.length_penalty)]
-    lacking = 1 - trials[0].length_ratio
-    if abs(lacking) <= FITTING:
+    shortage = 1 - trials[0].length_ratio
+    if abs(shortage) <= LENGTH_TOLERANCE:
         return trials
-    step = STEP if lacking > 0 else -STEP
+    step = STEP if shortage > 0 else -STEP
     while 0 <= (penalty := trials[-1].length_penalty + step) <= HIGHEST:
         trials.append(attempt(penalty))
         if trials[-1].score <= trials[-2].score:
-            if lacking * (1 - trials[-1].length_ratio) < 0:
+            if shortage * (1 - trials[-1].length_ratio) < 0:
                 trials.append(attempt(penalty - step / 2))
             break
     return trials
@@ -238,6 +239,6 @@ def _try(
 
 
 def set_length_penalty(translator: Translator, penalty: float) -> Translator:
-    """Return a translator that searches with a length penalty."""
+    """Return a translator with another length penalty."""
     beam = translator.config.beam.model_copy(update={"length_penalty": penalty})
     return replace(translator, config=translator.config.model_copy(update={"beam": beam}))

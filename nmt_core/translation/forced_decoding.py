@@ -20,20 +20,19 @@ from nmt_core.translation.translator import Translator
 def score_pairs(
     translator: Translator, pairs: Sequence[tuple[str | Tokenized, str | Tokenized]]
 ) -> list[LogLikelihood]:
-    """Return the log-likelihood of each target sentence given its source, its end included.
+    """Return the log-likelihood of each target sentence given its source, EOS included.
 
-    A line longer than ``max_source_tokens`` is scored as if it ended there, with a warning. Pairs
-    are read in batches of ``batch_tokens`` on either side, padding included.
+    Lines longer than ``max_source_tokens`` are truncated with a warning.
     """
-    read = [_read(translator, *pair) for pair in pairs]
+    encoded = [_encode(translator, *pair) for pair in pairs]
     likelihoods = [LogLikelihood()] * len(pairs)
-    lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(read)}
+    lengths = {row: 1 + max(len(pair.source), len(pair.target)) for row, pair in enumerate(encoded)}
     for rows in batches_by_length(lengths, max_tokens=translator.config.batch_tokens):
-        nats = _log_likelihoods(translator, [read[row] for row in rows])
+        nats = _log_likelihoods(translator, [encoded[row] for row in rows])
         for row, value in zip(rows, nats, strict=True):
-            target = read[row].target
+            target = encoded[row].target
             likelihoods[row] = LogLikelihood(
-                value, len(target) + 1, target.count(UNK), read[row].characters
+                value, len(target) + 1, target.count(UNK), encoded[row].characters
             )
     return likelihoods
 
@@ -41,10 +40,10 @@ def score_pairs(
 class _Pair(NamedTuple):
     source: list[int]
     target: list[int]
-    characters: int  # of what is read of the target, and its end
+    characters: int  # number of target characters, line end included
 
 
-def _read(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
+def _encode(translator: Translator, source: str | Tokenized, target: str | Tokenized) -> _Pair:
     [task] = translator.text_search.make_tasks([source])
     whole = translator.target.tokenize(target)
     tokens = translator.text_search.cut(whole)
@@ -54,30 +53,30 @@ def _read(translator: Translator, source: str | Tokenized, target: str | Tokeniz
 
 
 def _log_likelihoods(translator: Translator, pairs: Sequence[_Pair]) -> list[float]:
-    """Return the log-likelihood of every target; padding is ignored."""
+    """Return the log-likelihood of every target, in nats."""
     model = translator.full.model
     batch = collate([pair[:2] for pair in pairs]).to(next(model.parameters()).device)
     memory = model.encode(batch.source, batch.source_padding)
     hidden, _ = model.decode(batch.target_input, memory, model.start(memory))
     is_token = batch.target_output != PAD
-    at_once = max(1, MAX_BATCH_LOG_PROBS // len(translator.target.vocabulary))
-    tokens = batch.target_output[is_token].split(at_once)
-    rows = zip(hidden[is_token].split(at_once), tokens, strict=True)
-    nats = torch.cat([model.log_probs(row).gather(1, wanted[:, None]) for row, wanted in rows])
+    chunk = max(1, MAX_BATCH_LOG_PROBS // len(translator.target.vocabulary))
+    tokens = batch.target_output[is_token].split(chunk)
+    rows = zip(hidden[is_token].split(chunk), tokens, strict=True)
+    nats = torch.cat([model.log_probs(row).gather(1, labels[:, None]) for row, labels in rows])
     return [float(row.sum()) for row in nats.split([len(pair.target) + 1 for pair in pairs])]
 
 
 END = "</s>"
-"""The end of a sentence, which has attention, too."""
+"""The label of EOS in attention maps."""
 
 
 def trace_attention(
     translator: Translator, line: str | Tokenized, translation: Translation
 ) -> Look | None:
-    """Return the attention of each token of a line's translation to each source token.
+    """Return the attention of each token of a translation to each source token.
 
-    The last row and the last column belong to the ends of the sentences. None if the model has no
-    attention, or the line no tokens.
+    The last row and the last column belong to EOS. Returns None if the model has no attention, or
+    the line has no tokens.
     """
     [task] = translator.text_search.make_tasks([line])
     text, source = task.text, task.request.source

@@ -1,6 +1,6 @@
-"""Verify and read a bundle: tokenizers, vocabularies, search settings and engines.
+"""Verify and load a bundle: tokenizers, vocabularies, search settings and engines.
 
-This file imports no torch; PyTorch's engine is loaded when something needs it.
+This file does not import torch; PyTorch's engine is loaded on first use.
 """
 
 import os
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 
 LANGUAGES = "languages.json"
-"""The file of a bundle that names its languages; earlier ones have none."""
+"""The file of a bundle with its languages; earlier exports do not have it."""
 
 GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
 
 CONFIDENCE = "confidence.json"
-"""The file of a bundle that tells good translations from others, where that could be fitted.
+"""The file of a bundle with quality estimation, if it could be fitted.
 
-Earlier exports have one more in the folder of an engine."""
+Earlier exports also have one in the folder of an engine."""
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
-    """Return the parts of a ``Translator``; see ``Translator.load``."""
+    """Return the fields of a ``Translator``; see ``Translator.load``."""
     verify_bundle(folder)
     with explain_unreadable(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
-        decoding.pop("unsure_below", None)  # of earlier exports
+        decoding.pop("unsure_below", None)  # in earlier exports
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = load_side(folder, "source"), load_side(folder, "target")
     vocabularies = source.vocabulary, target.vocabulary
@@ -100,11 +100,11 @@ def load_engine(
     device: str,
     threads: int,
 ) -> Engine:
-    """Load one of the engines that export adds.
+    """Load an engine that the export added.
 
     Raises:
-        BundleError: if its program cannot read the folder.
-        ConfigError: if the device is not there.
+        BundleError: if the engine's program cannot read the folder.
+        ConfigError: if the device does not exist.
     """
     load = resolve_name(find_program(name).loader)
     engine: Engine = load(folder, *vocabularies, name=name, device=device, threads=threads)
@@ -112,7 +112,7 @@ def load_engine(
 
 
 def list_engines(folder: Path) -> list[str]:
-    """Return the engines that a bundle holds beside PyTorch's, the fastest first."""
+    """Return the engines of a bundle except PyTorch, fastest first."""
     ranked, precisions = [], get_args(Precision)
     for place in {PurePosixPath(file).parent for file in read_manifest(folder)["files"]}:
         program, _, precision = place.name.rpartition("_")
@@ -131,44 +131,44 @@ def list_usable_engines(folder: Path) -> list[str]:
     held = list_engines(folder)
     usable = [name for name in ("torch", *held) if find_spec(find_program(name).package)]
     if not usable:
-        raise _lack(held, "this model")
+        raise _missing_package(held, "this model")
     return usable
 
 
-def choose_engine(name: str, held: list[str], device: str) -> str:
-    """Return the engine to load: ``torch``, or one that the bundle holds.
+def choose_engine(name: str, engines: list[str], device: str) -> str:
+    """Return the engine to load: ``torch``, or an engine of the bundle.
 
     Args:
         name: one of ``list_engine_choices``.
-        held: engines that the bundle holds, the fastest first.
-        device: ``auto`` prefers a GPU, and there PyTorch.
+        engines: engines of the bundle, fastest first.
+        device: ``auto`` prefers a GPU, with PyTorch.
 
     Raises:
-        ConfigError: if there is no such engine, or the bundle does not hold it.
+        ConfigError: if the engine is unknown, not installed, or not in the bundle.
     """
     if name == "auto":
-        usable = [engine for engine in held if find_spec(find_program(engine).package)]
+        usable = [engine for engine in engines if find_spec(find_program(engine).package)]
         if usable and (is_processor(device) or not find_spec("torch")):
             return usable[0]
         if not find_spec("torch"):
-            raise _lack(held, "this model")
+            raise _missing_package(engines, "this model")
     if name in {"auto", "torch"}:
         return "torch"
-    fitting = [engine for engine in held if name in (engine, engine.rpartition("_")[0])]
-    if not fitting and name not in (known := list_engine_choices()):
-        raise ConfigError(f"there is no engine {name!r}; choose one of {', '.join(known)}")
-    if not fitting:
+    matching = [engine for engine in engines if name in (engine, engine.rpartition("_")[0])]
+    if not matching and name not in (choices := list_engine_choices()):
+        raise ConfigError(f"there is no engine {name!r}; choose one of {', '.join(choices)}")
+    if not matching:
         raise ConfigError(
-            f"the exported model holds no engine {name!r}, only {', '.join([*held, 'torch'])}; "
-            f"choose one of these, or export it again with export.engines in params.yaml"
+            f"the exported model has no engine {name!r}, only {', '.join([*engines, 'torch'])}; "
+            f"choose one of these, or set export.engines in params.yaml and export it again"
         )
-    if not find_spec(find_program(fitting[0]).package):
-        raise _lack(fitting)
-    return fitting[0]
+    if not find_spec(find_program(matching[0]).package):
+        raise _missing_package(matching)
+    return matching[0]
 
 
 def is_processor(device: str) -> bool:
-    """Tell whether to compute on the processor; ``auto`` prefers a GPU that PyTorch can use."""
+    """Return whether to compute on the CPU; ``auto`` prefers a GPU that PyTorch can use."""
     if device != "auto":
         return device == "cpu"
     if not (find_spec("torch") and find_spec("ctranslate2")):
@@ -179,13 +179,13 @@ def is_processor(device: str) -> bool:
 
 
 def count_cores() -> int:
-    """Return the processor cores that this process may use; OMP_NUM_THREADS may say fewer."""
+    """Return the number of CPU cores of this process, or OMP_NUM_THREADS if it is set."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return int(setting) if setting.isdecimal() and int(setting) else len(os.sched_getaffinity(0))
 
 
-def _lack(engines: Sequence[str], what: str = "this") -> ConfigError:
-    """Return the error that names the package that the first engine, or else PyTorch, needs."""
+def _missing_package(engines: Sequence[str], what: str = "this") -> ConfigError:
+    """Return the error for the missing package of the first engine, or of PyTorch."""
     package = find_program([*engines, "torch"][0]).package
     return ConfigError(
         f"{what} needs {package}, which is not installed; run: {format_install_command(package)}"
@@ -197,7 +197,7 @@ def _load_full(
 ) -> "PyTorchEngine":
     """Load the weights of a verified bundle for PyTorch."""
     if not find_spec("torch"):
-        raise _lack([])
+        raise _missing_package([])
     from nmt_core.search.pytorch import load_pytorch  # may be missing
 
     return load_pytorch(folder, *vocabularies, device=device, threads=threads)
@@ -213,12 +213,11 @@ def _find_aligner(folder: Path) -> "Aligner | None":
 
 
 def _load_later(folder: Path, digest: str, load: Callable[[], Loaded]) -> Loaded:
-    """Load another part of the bundle that had this digest when its engine was loaded."""
+    """Load another part of a bundle, after its engine was loaded with this digest."""
     verify_bundle(folder)
     if digest_bundle(folder) != digest:
         raise BundleError(
-            f"{folder} holds another model than when it was loaded, whose parts would not fit; "
-            f"load it again"
+            f"{folder} was replaced by another model after its engine was loaded; load it again"
         )
     return load()
 
@@ -227,7 +226,7 @@ def load_side(folder: Path, name: str) -> Side:
     """Return the tokenizer and the vocabulary of a side, ``source`` or ``target``.
 
     Raises:
-        BundleError: if one of them cannot be read.
+        BundleError: if one of the files cannot be read.
     """
     with explain_unreadable(path := folder / "vocabulary" / f"{name}.txt"):
         vocabulary = Vocabulary.load(path)
@@ -236,7 +235,7 @@ def load_side(folder: Path, name: str) -> Side:
 
 
 def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:
-    """Return what a file holds that earlier exports lack; None where it is not there."""
+    """Return the content of an optional file, or None if the file does not exist."""
     if not path.exists():
         return None
     with explain_unreadable(path):

@@ -1,7 +1,7 @@
-"""Lines as a model reads them, and its output as text, with its literals and flaws checked.
+"""Protection of literals: prepare lines for a model, and write and check its translations.
 
-What no model has learnt, such as placeholders and URLs, is a symbol from the start; numbers and the
-terms of a glossary are symbols only where they did not come through by themselves.
+Placeholders, URLs and other literals that a model cannot translate are replaced by symbols from the
+start. Numbers and glossary terms are replaced only if the first translation loses them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -44,14 +44,14 @@ from nmt_core.translation.translation import Translation
 if TYPE_CHECKING:
     from nmt_core.text.aligner.aligner import Aligner
 
-FEWEST_COPIED = 6
-"""Words in lower case of a source that no translation should be equal to."""
+MIN_COPIED_WORDS = 6
+"""Minimum lower-case words of a translation that counts as copied if it equals its source."""
 
-LONGEST_NAMED = 24
-"""Letters of a repetition that are named."""
+MAX_NAMED_LETTERS = 24
+"""Maximum letters of a repetition in a breach."""
 
 FLAW = "sentence"
-"""The kind of these breaches."""
+"""The kind of a breach that concerns the whole translation."""
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -63,13 +63,13 @@ _WORD = regex.compile(
 def find_flaws(
     source: str, translation: str, *, tokens: int, limit: int, literals: Sequence[str] = ()
 ) -> Iterator[Breach]:
-    """Yield what is wrong with a translation as a whole.
+    """Yield the flaws of a translation as a whole.
 
     Args:
-        source: the line.
+        source: the source line.
         translation: its translation.
-        tokens: of the translation, its end included.
-        limit: tokens beyond which no hypothesis was followed.
+        tokens: number of tokens of the translation, EOS included.
+        limit: length limit of the search, in tokens.
         literals: parts of the source that are not words.
     """
     line, written = source, translation
@@ -83,22 +83,22 @@ def find_flaws(
     if (loop := find_loop(words)) and not find_loop(_WORD.findall(source)):
         yield Breach(FLAW, " ".join(loop), "", "looping")
     elif (letters := find_letter_loop(translation)) and not find_letter_loop(source):
-        yield Breach(FLAW, letters[:LONGEST_NAMED], "", "looping")
+        yield Breach(FLAW, letters[:MAX_NAMED_LETTERS], "", "looping")
     if tokens >= limit:
         yield Breach(FLAW, "", "", "too long")
-    if translation == source and sum(map(str.islower, words)) >= FEWEST_COPIED:
+    if translation == source and sum(map(str.islower, words)) >= MIN_COPIED_WORDS:
         yield Breach(FLAW, "", "", "copied")
 
 
 def is_flaw(breach: Breach) -> bool:
-    """Tell whether a breach is a flaw of a whole translation."""
+    """Return whether a breach is a flaw of the whole translation."""
     return breach.kind == FLAW
 
 
 def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner: "Aligner") -> str:
-    """Return a line's translation in which terms replace the words that are linked with them.
+    """Return the translation with each term's form in place of the words aligned to the term.
 
-    A term stays as the translation has it where no word is linked with it, or others stand between.
+    A term is skipped if no word is aligned to it, or other words are between the aligned words.
     """
     [links] = aligner.trace([(list_words(line), list_words(translation))])
     words, target_words = find_words(line), find_words(translation)
@@ -109,7 +109,7 @@ def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner
         if linked and {*links[linked[0] : linked[-1] + 1]} <= own | {UNALIGNED}:
             form, first = term.forms[0], linked[0]
             before = translation[slice(*target_words[first - 1])] if first else ""
-            first -= before.casefold() == form.split()[0].casefold()  # it brings its own article
+            first -= before.casefold() == form.split()[0].casefold()  # the form has the article
             span = Span(target_words[first].start, target_words[linked[-1]].end)
             replaced.append((span, form))
     for span, form in sorted(replaced, reverse=True):
@@ -121,30 +121,30 @@ def replace_terms(line: str, translation: str, terms: Sequence[Literal], aligner
 
 
 def match_case(form: str, replaced: str, *, begins: bool) -> str:
-    """Return a form in capitals if it replaces capitals, or with one where it begins a sentence."""
+    """Return a form in the letter case of the word that it replaces."""
     if len(replaced) > 1 and replaced.isupper():
         return form.upper()
     return capitalize(form) if begins and replaced[0].isupper() else form
 
 
 class ProtectedLine(NamedTuple):
-    """A line as a model reads it, and what is needed to write its translation."""
+    """A line as a model reads it, and the data to write its translation."""
 
     line: str
     """The line with character references resolved."""
     literals: Sequence[Literal]
-    """What has to come through."""
+    """Literals that the translation must keep."""
     text: Tokenized
-    """The line with symbols, in the ordinary case."""
+    """The line with symbols, in normal letter case."""
     masked: MaskedLine
     odd_case: OddCase | None
-    """The case of the line if it is not an ordinary one, and the model restores case."""
+    """The letter case of the line if it is unusual and the model restores case."""
     restored: Restored
-    """The line with symbols in its ordinary case and with its accents."""
+    """The line with symbols, in normal letter case and with accents."""
     is_escaped: bool
-    """True if the line had character references, as in HTML."""
+    """Whether the line had character references, as in HTML."""
     is_unquoted: bool
-    """True if quotation marks around the whole line are removed."""
+    """Whether quotation marks around the whole line were removed."""
 
 
 class Protector:
@@ -183,7 +183,7 @@ class Protector:
         return list_known_marks(self.source.vocabulary.tokens)
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
-        """Return a line as the model should read it first; ``unquoted`` removes outer quotes."""
+        """Return a line for the first search; ``unquoted`` removes outer quotation marks."""
         written = line.line if isinstance(line, Tokenized) else line
         is_read = self._reads_references or "&" not in written
         text = written if is_read else resolve_references(written)
@@ -202,14 +202,14 @@ class Protector:
         return self._read(plain, masked)
 
     def mask_all(self, plain: ProtectedLine, breaches: Sequence[Breach]) -> ProtectedLine:
-        """Return a line with symbols for its numbers, too.
+        """Return a line for another search, with symbols also for numbers.
 
-        Terms get symbols only if one is lost or repeated, for a symbol may change the words around
-        it.
+        Terms get symbols only if a term is lost or repeated, because a symbol may change the words
+        around it.
 
         Args:
-            plain: the line as the model read it first.
-            breaches: those of its translation.
+            plain: the line of the first search.
+            breaches: the breaches of its translation.
         """
         has_lost_term = any(breach.kind == LiteralKind.TERM for breach in breaches)
         literals = [
@@ -218,20 +218,20 @@ class Protector:
         return self._read(plain, self._mask(plain.line, literals, numbers=True))
 
     def write_figures(self, line: ProtectedLine) -> Translation | None:
-        """Return the translation of a line of literals and marks, such as *12,50 €* in a table.
+        """Return the translation of a line without words, such as *12,50 €* in a table.
 
-        Numbers and times are in the form of the target language, if they say the same then. None if
-        the line is empty or has words, which a model has to read.
+        Numbers and times get the form of the target language, if that keeps their value. Returns
+        None if the line is empty or has words.
         """
         text = normalize(line.line)
         if text == line.line and not line.literals and any(map(str.isalpha, text)):
             return None
         literals = find_literals(text, self.languages[0])
-        rest = [*text]
+        outside = [*text]
         for literal in literals:
             start, end = find_extent(literal)
-            rest[start:end] = " " * (end - start)
-        if not text or any(map(str.isalpha, rest)):
+            outside[start:end] = " " * (end - start)
+        if not text or any(map(str.isalpha, outside)):
             return None
         written = write_literals(text, literals, self.languages, 0, len(text))
         if check_literals(text, written, self.languages, source_literals=literals):
@@ -240,7 +240,7 @@ class Protector:
         return Translation(written, 0.0, (), (), (), confidence=1.0)
 
     def finish(self, line: ProtectedLine, translation: Translation) -> Translation:
-        """Return a translation with literals in the place of symbols, and its breaches."""
+        """Return a translation with symbols replaced by literals, and with its breaches."""
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
         text = restore(written, line.masked, in_capitals=in_capitals)
@@ -272,12 +272,12 @@ class Protector:
             unknown_words=line.restored.unknown_words,
         )
 
-    def put_in_lost(self, line: ProtectedLine, translation: Translation) -> Translation:
-        """Return a translation with lost names about where they belong; each is reported.
+    def insert_lost_literals(self, line: ProtectedLine, translation: Translation) -> Translation:
+        """Return a translation with lost literals inserted at a likely position and reported.
 
         Args:
-            line: its source.
-            translation: as the model wrote it, with symbols.
+            line: the source line.
+            translation: the model's translation, with symbols.
         """
         whole = insert_missing(translation.text, line.masked)
         finished = self.finish(line, translation._replace(text=whole))
@@ -294,7 +294,7 @@ class Protector:
         return mask(text, literals, self.languages, numbers=numbers)
 
     def _read(self, plain: ProtectedLine, masked: MaskedLine) -> ProtectedLine:
-        """Return a line with these symbols, as the model should read it."""
+        """Return a line with these symbols for a search."""
         read = unquote(masked.line) if plain.is_unquoted else masked.line
         if QUOTATION_MARK.search(read):
             read = replace_quotes(read, self._known_marks)

@@ -1,8 +1,8 @@
-"""A loop around a search, which keeps the literals of lines.
+"""Repeated searches for translations that keep the literals of lines.
 
-Lines whose best translation lost something are searched again: for other hypotheses, with symbols
-for numbers, and without loops. The most probable translation that keeps all is taken, unless it is
-much less probable than the first one, which is then returned with a report.
+A line whose best translation has breaches is searched again: for other hypotheses, with symbols for
+numbers, and without loops. The result is the most probable translation without breaches. If that is
+much less probable than the first translation, the first is returned with its breaches.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +17,13 @@ from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
 from nmt_core.translation.translation import Translation
 
 MARGIN = 0.1
-"""Log-probability per token that a translation may be below the first one, which lost a literal."""
-MARGIN_OF_FLAWED = 0.3
-"""The same below one that loops or is empty."""
+"""Maximum loss of score (log-probability per token) compared with the first translation."""
+FLAWED_MARGIN = 0.3
+"""The same if the first translation has a flaw, such as a loop."""
 
 WITHOUT_LOOPS = (3, 2)
-"""Sizes of n-grams that must not repeat when a looping line is searched again; 2 lets no word stand
-three times in a row, which harms good translations."""
+"""Sizes of n-grams that must not repeat when a looping line is searched again; 2 is tried last,
+because it harms good translations."""
 
 
 @dataclass
@@ -32,28 +32,28 @@ class _Repair:
 
     line: ProtectedLine
     raw: list[Translation]
-    """Translations of the first search, as the model wrote them."""
+    """Translations of the first search, with symbols."""
     first: list[Translation]
-    """The best of these, with literals in the place of symbols."""
+    """The best of these, with literals."""
     later: list[Translation] = field(default_factory=list)
-    """Further ones of the first search, and those of later searches."""
+    """The remaining translations of the first search, and those of later searches."""
 
     def choose(self) -> Translation:
-        """Return the most probable translation with the fewest breaches.
+        """Return the translation with the fewest breaches, then the most probable.
 
-        One that is much less probable than the first is left out.
+        Translations that are much less probable than the first are ignored.
         """
         best = self.first[0]
         if not best.breaches:
             return best
-        margin = MARGIN_OF_FLAWED if any(map(is_flaw, best.breaches)) else MARGIN
-        others = (each for each in (*self.first, *self.later) if each.score >= best.score - margin)
-        return min((best, *others), key=rank)
+        margin = FLAWED_MARGIN if any(map(is_flaw, best.breaches)) else MARGIN
+        likely = (each for each in (*self.first, *self.later) if each.score >= best.score - margin)
+        return min((best, *likely), key=rank)
 
     def list_best(self) -> list[Translation]:
-        """Return as many translations as were found first, the best one first.
+        """Return as many translations as the first search, the chosen one first.
 
-        They are in the quotation marks of the line, and have character references if it has some.
+        They have the outer quotation marks of the line, and character references if it has some.
         """
         best, line = self.choose(), self.line
         ordered = [best, *(each for each in self.first if each is not best)][: len(self.first)]
@@ -69,35 +69,35 @@ class _Repair:
 
 
 def rank(translation: Translation) -> tuple[int, int, float]:
-    """Return a sort key: the number of breaches, of lost literals, then the score, best first."""
+    """Return the sort key: number of breaches, number of lost literals, then the score."""
     breaches = translation.breaches
     return len(breaches), sum(map(is_loss, breaches)), -translation.score
 
 
 def is_loss(breach: Breach) -> bool:
-    """Tell whether a literal of the source is not in the translation as it should be."""
+    """Return whether a literal of the source, or its unit, is missing in the translation."""
     return breach.problem in {"missing", "unit"}
 
 
 @dataclass(frozen=True)
 class ProtectedSearch:
-    """A search whose translations keep the literals of their lines, as far as possible."""
+    """A search that keeps the literals of lines as far as possible."""
 
     protector: Protector
     search: Callable[[Sequence[Tokenized], BeamConfig], list[list[Translation]]]
     """Returns translations of lines, best first."""
     config: BeamConfig
     candidates: int
-    """Translations to consider where the best one lost something; 0 where prefixes are given, so
-    that nothing is searched again."""
+    """Number of hypotheses to consider if the best has breaches; 0 disables further searches, for
+    lines with prefixes."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
-        """Return translations of lines, best first; lines without words are not searched for."""
+        """Return the translations of lines, best first; lines without words need no search."""
         protector, n_best = self.protector, self.config.n_best
         protected = [protector.protect(line, unquoted=self.candidates > 0) for line in lines]
         figures = [protector.write_figures(line) if self.candidates else None for line in protected]
         worded = [line for line, own in zip(protected, figures, strict=True) if own is None]
-        count = max(n_best, self.candidates)  # costs less than to search again for some
+        count = max(n_best, self.candidates)  # cheaper than another search for some lines
         config = self.config.model_copy(update={"n_best": count})
         raw = self.search([line.text for line in worded], config) if worded else []
         repairs = [
@@ -110,10 +110,10 @@ class ProtectedSearch:
         return [next(repaired).list_best() if own is None else [own] for own in figures]
 
     def _repair(self, repairs: Sequence[_Repair]) -> None:
-        """Search again for lines whose best translation has breaches, as long as it has some."""
+        """Search again for lines whose best translation has breaches."""
         for repair in repairs:
-            rest = repair.raw[len(repair.first) :]
-            repair.later += (self.protector.finish(repair.line, each) for each in rest)
+            remaining = repair.raw[len(repair.first) :]
+            repair.later += (self.protector.finish(repair.line, each) for each in remaining)
         if self.candidates:
             self._search_masked([repair for repair in repairs if repair.has(is_loss)])
             for size in WITHOUT_LOOPS:
@@ -122,10 +122,10 @@ class ProtectedSearch:
                 self._search_masked([repair for repair in repairs if repair.has(is_flaw)], size)
         for repair in repairs:
             if repair.has(is_loss):
-                repair.later.append(self.protector.put_in_lost(repair.line, repair.raw[0]))
+                repair.later.append(self.protector.insert_lost_literals(repair.line, repair.raw[0]))
 
     def _search_masked(self, repairs: Sequence[_Repair], ngram_size: int | None = None) -> None:
-        """Add translations of lines with symbols for numbers and terms, if they have some."""
+        """Add translations of lines with symbols for numbers and terms, if that changes a line."""
         masked = [(r, self.protector.mask_all(r.line, r.choose().breaches)) for r in repairs]
         changed = [(r, line) for r, line in masked if line.text.line != r.line.text.line]
         self._search_again(changed, ngram_size)
@@ -133,7 +133,7 @@ class ProtectedSearch:
     def _search_again(
         self, lines: Sequence[tuple[_Repair, ProtectedLine]], ngram_size: int | None
     ) -> None:
-        """Add translations of lines as they are read now, without repeated n-grams of a size."""
+        """Add translations of these lines, optionally without repeated n-grams of a size."""
         if not lines:
             return
         changes = {} if ngram_size is None else {"no_repeat_ngram_size": ngram_size}

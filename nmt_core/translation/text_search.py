@@ -1,4 +1,4 @@
-"""Search of texts: lines as requests of an engine, and its hypotheses as translations."""
+"""Search for translations: lines become requests of an engine, its hypotheses translations."""
 
 import logging
 import math
@@ -35,13 +35,13 @@ class TranslatorConfig(Config):
     """Settings of the search."""
 
     batch_tokens: int = Field(2048, ge=1, le=1_000_000)
-    """Padded source tokens per batch, which hold ``beam.beam_size`` hypotheses each; a longer line
-    is searched alone. Where the vocabulary is large, a batch has fewer lines."""
+    """Maximum padded source tokens per batch; a longer line is searched alone. With a large
+    vocabulary, a batch has fewer lines."""
 
     max_source_tokens: int = Field(512, ge=1, le=10_000)
-    """Tokens of a line, or of a given beginning, that are read; the rest is left out, with a
-    warning. It bounds time and memory, and models know little about lines longer than those they
-    were trained on."""
+    """Maximum tokens of a line or of a prefix; longer ones are truncated with a warning. The limit
+    bounds time and memory, and models translate lines poorly that are longer than their training
+    data."""
 
 
 class SourceTask(NamedTuple):
@@ -49,23 +49,24 @@ class SourceTask(NamedTuple):
 
     text: Tokenized
     tokens: list[str]
-    """The tokens that are read, without the tag."""
+    """The tokens of the line after truncation, without the tag."""
     prefix: list[str]
-    """Tokens of the target language."""
+    """Target tokens of the prefix."""
     request: Request
-    """The numbers of both; its source is empty for an empty line."""
+    """The IDs of both; the source is empty for an empty line."""
 
 
 @dataclass(frozen=True)
 class TextSearch:
-    """Searches for translations of texts: lines are requests of an engine, hypotheses lines."""
+    """Converts lines to requests of an engine, and hypotheses to translations."""
 
     source: Side
     target: Side
     max_tokens: int
-    """Tokens of a line or prefix that are read, its tag included."""
+    """Maximum tokens of a line or prefix, its tag included."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
-    """Returns the engine that finds the source words of unknown tokens; None copies none."""
+    """Returns the engine whose attention selects source words for unknown tokens; None does not
+    copy words."""
 
     def search(
         self,
@@ -78,10 +79,10 @@ class TextSearch:
         probabilities: bool,
         attention: bool,
     ) -> list[list[Translation]]:
-        """Return translations of lines, best first; the options are those of the engine.
+        """Return the translations of lines, best first; for the options, see ``Engine.search``.
 
         Raises:
-            ValueError: if there are not as many prefixes as lines.
+            ValueError: if the numbers of prefixes and lines differ.
         """
         tasks = self.make_tasks(lines, prefixes)
         hypotheses = engine.search(
@@ -94,12 +95,12 @@ class TextSearch:
         return self.write(tasks, hypotheses)
 
     def cut(self, text: Tokenized) -> list[str]:
-        """Return the tokens of a line up to ``max_tokens``; warn if some are left out."""
+        """Return the tokens of a line, truncated to ``max_tokens`` with a warning."""
         tokens = text.tokens[: self.max_tokens - (text.tag is not None)]
         if len(tokens) < len(text.tokens):
             _log.warning(
-                "a line has %d tokens, but only the first %d are read; give each of its sentences "
-                "a line of its own: %.60s",
+                "a line has %d tokens, but only the first %d are translated; write one sentence "
+                "per line: %.60s",
                 len(text.tokens),
                 len(tokens),
                 normalize(text.line),
@@ -112,7 +113,7 @@ class TextSearch:
         """Return the tasks of lines whose translations begin with prefixes.
 
         Raises:
-            ValueError: if there are not as many prefixes as lines.
+            ValueError: if the numbers of prefixes and lines differ.
         """
         if prefixes is not None and len(prefixes) != len(lines):
             raise ValueError(f"there are {len(lines)} lines but {len(prefixes)} prefixes")
@@ -130,14 +131,14 @@ class TextSearch:
     def write(
         self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
     ) -> list[list[Translation]]:
-        """Return the translations of tasks from the hypotheses of those that are not empty."""
-        own = iter(hypotheses)
+        """Return the translations of tasks, given the hypotheses of nonempty tasks."""
+        results = iter(hypotheses)
         pairs = [
             (task, each._replace(attention=drop_tag_column(each.attention)))
             if task.text.tag and each.attention is not None
             else (task, each)
             for task in tasks
-            for each in (next(own) if task.tokens else ())
+            for each in (next(results) if task.tokens else ())
         ]
         tokens = [
             [*task.prefix, *self.target.vocabulary.decode(each.tokens)[len(task.prefix) :]]
@@ -165,13 +166,13 @@ class TextSearch:
 
 
 def drop_tag_column(attention: "NDArray[np.float32]") -> "NDArray[np.float32]":
-    """Return attention without its first column, which is that of a tag; rows keep their sums."""
+    """Return attention weights without the tag's column, the first; rows keep their sums."""
     import numpy as np  # slow to import, and only attention needs it
 
-    left = attention[:, 1:]
-    sums = left.sum(axis=1, keepdims=True)
-    whole = attention.sum(axis=1, keepdims=True)
-    return left * np.divide(whole, sums, where=sums > 0, out=np.zeros_like(sums))
+    words = attention[:, 1:]
+    sums = words.sum(axis=1, keepdims=True)
+    total = attention.sum(axis=1, keepdims=True)
+    return words * np.divide(total, sums, where=sums > 0, out=np.zeros_like(sums))
 
 
 def copy_unknown(
@@ -180,42 +181,42 @@ def copy_unknown(
     source: Side,
     load_full: "Callable[[], PyTorchEngine]",
 ) -> None:
-    """Replace unknown tokens by the source words with most of their attention.
+    """Replace unknown tokens in place by the source words with the highest attention.
 
     Args:
         pairs: lines with their hypotheses.
-        tokens: of the hypotheses, which are changed.
-        source: the side of the lines.
-        load_full: returns the engine that computes attention where the search did not.
+        tokens: tokens of the hypotheses, changed in place.
+        source: the source side.
+        load_full: returns the engine that computes missing attention.
     """
     unknown = [
         (*pair, words)
         for pair, words in zip(pairs, tokens, strict=True)
         if UNK in pair[1].tokens[len(pair[0].prefix) :]
     ]
-    looks = [hypothesis.attention for _, hypothesis, _ in unknown]
-    if any(look is None for look in looks):
+    matrices = [hypothesis.attention for _, hypothesis, _ in unknown]
+    if any(weights is None for weights in matrices):
         computed = load_full().attend(
             [task.request.source for task, *_ in unknown], [each.tokens for _, each, _ in unknown]
         )
-        assert computed is not None  # for otherwise the search forbids the unknown word
-        looks = [
-            look if task.text.tag is None else drop_tag_column(look)
-            for look, (task, *_) in zip(computed, unknown, strict=True)
+        assert computed is not None  # without attention, the search forbids unknown tokens
+        matrices = [
+            weights if task.text.tag is None else drop_tag_column(weights)
+            for weights, (task, *_) in zip(computed, unknown, strict=True)
         ]
-    for look, (task, hypothesis, words) in zip(looks, unknown, strict=True):
-        assert look is not None
-        read = source.surfaces(task.text.line)[: len(task.tokens)]
-        closest = look[:, : len(read)].argmax(axis=1).tolist()
+    for weights, (task, hypothesis, words) in zip(matrices, unknown, strict=True):
+        assert weights is not None
+        surfaces = source.surfaces(task.text.line)[: len(task.tokens)]
+        closest = weights[:, : len(surfaces)].argmax(axis=1).tolist()
         for position in range(len(task.prefix), len(hypothesis.tokens)):
             if hypothesis.tokens[position] == UNK:
-                words[position] = read[closest[position]]
+                words[position] = surfaces[closest[position]]
 
 
 def add_links(
     lines: Sequence[str], translations: Sequence[Sequence[Translation]], aligner: "Aligner"
 ) -> list[list[Translation]]:
-    """Return translations with the source word of each of their words."""
+    """Return the translations with ``links``: the source word of each of their words."""
     pairs = [
         (list_words(line), list_words(each.text))
         for line, several in zip(lines, translations, strict=True)

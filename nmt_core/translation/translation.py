@@ -1,7 +1,7 @@
-"""Translations as a translator returns them, and those of whole texts.
+"""Translations of lines and of whole texts.
 
-Lines, list markers and spaces of a text stay. Each sentence is looked up in the memory or else
-translated by itself, for models are trained on sentences and lose some of several.
+The translation of a text keeps line ends, list markers and spaces. Each sentence is translated
+separately, because models are trained on sentences and may skip one of several.
 """
 
 from collections.abc import Sequence
@@ -23,56 +23,53 @@ class Translation(NamedTuple):
     """One translation of one line."""
 
     text: str
-    """A line: it holds no line end of any kind."""
+    """The translation, without line ends of any kind."""
 
     score: float
     """Length-normalised log-probability; see ``Hypothesis``."""
 
     tokens: tuple[str, ...]
-    """The tokens of the text; copied source words and a given prefix are as they were written."""
+    """The tokens of the text; copied source words and the prefix have their original form."""
 
     token_probabilities: tuple[float, ...]
-    """One per token, and last that of the end of the sentence; empty if they were not requested."""
+    """Probability of each token, then of EOS; empty if not requested."""
 
     ids: tuple[int, ...]
-    """The tokens' numbers."""
+    """Token IDs."""
 
     source_tokens: tuple[str, ...] = ()
-    """The tokens of the line that the model read, without its tag; literals are as they were
-    written where it read symbols. Empty of what no model has read: an empty line, one of figures
-    and signs, and what a memory holds."""
+    """The source tokens that the model read, without the tag, with literals instead of symbols.
+    Empty if the model did not read the line: an empty line, a line without words, or a unit of the
+    memory."""
 
     attention: "NDArray[np.float32] | None" = None
-    """Attention of each token, and last the end, to each source token, and last its end: (tokens
-    + 1, source tokens + 1). None unless it was requested or used to copy words, and the model has
-    attention."""
+    """Attention weights of the tokens and EOS to the source tokens and EOS, (tokens + 1, source
+    tokens + 1). None if not requested, or if the model has no attention."""
 
     links: Sequence[int] | None = None
-    """For each word or sign of the text the number of the source word that it translates, or
-    UNALIGNED; see ``find_words``. None unless it was requested."""
+    """For each word or punctuation mark of the text, the index of the source word that it
+    translates, or UNALIGNED; see ``find_words``. None if not requested."""
 
     breaches: tuple[Breach, ...] = ()
-    """Numbers, placeholders and other literals of the source that did not come through."""
+    """Numbers, placeholders and other literals that were lost or added, and flaws."""
 
     restored_words: tuple[str, ...] = ()
-    """Words that the model read in another case or with accents, as it read them."""
+    """Words whose letter case or accents were restored, in the restored form."""
 
     unknown_words: tuple[str, ...] = ()
-    """Words of the source that the training text never had; empty where that is not known."""
+    """Source words that do not occur in the training text."""
 
     confidence: float | None = None
-    """The probability that it is good, see ``ConfidenceModel``; 1 where somebody approved it, or
-    there are but figures and signs. None where nobody can tell: of an empty line, a sample, a
-    translation with a given prefix, a line with unknown words where validation text had hardly any,
-    or a model without it."""
+    """The probability that the translation is good (see ``ConfidenceModel``); 1 for an approved
+    translation or a line without words. None if it cannot be estimated: for an empty line, a
+    sample, a prefix, too many unknown words, or a model without quality estimation."""
 
     origin: Literal["model", "memory"] = "model"
-    """Who translated it: the model, or somebody whose approved translation a memory holds, which
-    has no tokens."""
+    """Origin of the translation; translations of a memory have no tokens."""
 
 
 def remember_translation(text: str) -> Translation:
-    """Return an approved translation that a memory holds."""
+    """Return a translation of a memory."""
     return Translation(text, 0.0, (), (), (), confidence=1.0, origin="memory")
 
 
@@ -81,11 +78,11 @@ EMPTY_TRANSLATION = Translation(text="", score=0.0, tokens=(), token_probabiliti
 
 
 Texts: TypeAlias = list[str] | tuple[str, ...]
-"""Several texts, which a text is not."""
+"""A list or tuple of texts, not a string."""
 
 
 def translate_texts(translator: DocumentTranslator, texts: Sequence[str]) -> list[Translation]:
-    """Return the translation of each text; the sentences of all are translated together."""
+    """Return the translation of each text; sentences of all texts are translated together."""
     documents = [None if is_passage(text) else read_plain_text(text) for text in texts]
     passages = [
         document.passages if document else [Passage((text,))]
@@ -105,16 +102,17 @@ def translate_texts(translator: DocumentTranslator, texts: Sequence[str]) -> lis
 
 
 def is_passage(text: str) -> bool:
-    """Tell whether a text is one passage: a line without a marker, cells, or space at its ends."""
+    """Return whether a text is one line without list marker, cells, or outer white space."""
     marker = MARKER.match(text)
     is_bare = text and text == text.rstrip() and not (marker and marker.end())
     return bool(is_bare) and not LINE_END.search(text) and not CELL_END.search(text)
 
 
 def join_translations(text: str, parts: Sequence[Translation]) -> Translation:
-    """Return the translation of a text from those of its sentences.
+    """Return the translation of a text from the translations of its sentences.
 
-    Its confidence is the lowest, or None if one has none. That of several sentences has no tokens.
+    The confidence is the lowest of the sentences, or None if a sentence has none. The translation
+    of several sentences has no tokens.
     """
     if len(parts) == 1:
         return parts[0]._replace(text=text)
@@ -130,12 +128,12 @@ def join_translations(text: str, parts: Sequence[Translation]) -> Translation:
 
 
 def list_texts(texts: Texts | str) -> list[str]:
-    """Return one text, or several, as a list.
+    """Return a text or several texts as a list.
 
     Raises:
-        ConfigError: if something else is given.
+        ConfigError: if the argument is not a text, or a list or tuple of texts.
     """
     listed = [texts] if isinstance(texts, str) else texts
     if isinstance(listed, list | tuple) and all(isinstance(text, str) for text in listed):
         return [*listed]
-    raise ConfigError(f"translate takes a text or a list of texts, not {texts!r:.60}")
+    raise ConfigError(f"translate requires a text or a list of texts, got {texts!r:.60}")

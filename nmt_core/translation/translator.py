@@ -1,4 +1,4 @@
-"""Translate lines: each line gives one line, in the same order. This file imports no torch."""
+"""The translator, which translates lines, texts and documents; this file imports no torch."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -42,31 +42,31 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Translator:
-    """An engine with both sides of its text. Several threads may use one at once.
+    """An engine with both sides of its text; several threads can use it at the same time.
 
-    ``prefixes`` are the beginnings of translations, one per line, in whole words; a translation's
-    probability includes that of its prefix.
+    ``prefixes`` are required beginnings of translations, one per line, in whole words. The
+    probability of a translation includes its prefix.
     """
 
     engine: Engine
-    """The engine that searches, where it can."""
+    """The engine of all searches that it supports."""
     source: Side
     target: Side
     config: TranslatorConfig = field(default_factory=TranslatorConfig)
     languages: Languages | None = None
-    """Languages of its two sides; None if they are not known."""
+    """Source and target language; None if unknown."""
     restorer: Restorer | None = None
-    """Restores the case and the accents of source lines; None leaves them."""
+    """Restores letter case and accents of source lines; None disables it."""
     glossaries: tuple[Glossary, ...] = ()
-    """Terms that are translated as a person wants; of equal ones, those of the first."""
+    """Glossaries; for equal terms, the first glossary takes precedence."""
     memory: "TranslationMemory | None" = None
-    """Approved translations, which ``translate`` takes as they are."""
+    """Approved translations, which ``translate`` uses unchanged."""
     load_aligner: "Callable[[], Aligner | None]" = lambda: None
-    """Loads the aligner of words at its first use; returns None for earlier exports."""
+    """Loads the word aligner on first use; returns None for earlier exports."""
     confidence_model: ConfidenceModel | None = None
-    """Tells how likely a translation is good; None if that was not fitted."""
+    """Estimates the probability that a translation is good; None if it was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
-    """Loads the engine for searches that ``engine`` cannot do; None if it can do all."""
+    """Loads PyTorch's engine for searches that ``engine`` does not support."""
 
     @classmethod
     def load(
@@ -77,19 +77,19 @@ class Translator:
         device: str = "auto",
         threads: int | None = None,
     ) -> Self:
-        """Verify an exported model and load it with an engine of ``list_engine_choices``.
+        """Verify and load an exported model with an engine of ``list_engine_choices``.
 
-        ``auto`` takes the fastest engine and a GPU, if there is one; None takes all CPU threads.
+        ``auto`` selects the fastest engine, and a GPU if there is one. ``threads`` None uses all
+        CPU cores.
 
         Raises:
-            BundleError: if it is incomplete, altered, or of another format.
-            ConfigError: if its settings are unknown to this program, or the engine or the device
-                is not there.
+            BundleError: if the model is incomplete, altered, or of another format.
+            ConfigError: if a setting is unknown, or the engine or the device does not exist.
         """
         return cls(**load_parts(Path(folder), engine=engine, device=device, threads=threads))
 
     def __repr__(self) -> str:
-        """Name the languages and the engine."""
+        """Return the languages and the engine."""
         pair = "-".join(self.languages.codes) if self.languages else "unknown languages"
         return f"Translator({pair}, {self.engine.name})"
 
@@ -106,12 +106,13 @@ class Translator:
     def translate(
         self, texts: str | Texts, *, beam_size: int | None = None, tag: str | None = None
     ) -> str | list[str]:
-        """Return the translation of a text of any number of sentences, or of each of several.
+        """Return the translation of a text, or of each text of a list.
 
-        White space stays. For ``beam_size`` see ``search``, for ``tag`` ``choose_tag``.
+        Texts may have several sentences and lines; white space is kept. For ``beam_size`` see
+        ``search``, for ``tag`` see ``choose_tag``.
 
         Raises:
-            ConfigError: if the texts are something else, or the model does not know the tag.
+            ConfigError: if the argument is not a text or texts, or the tag is unknown.
         """
         documents = self.choose_tag(tag).open_documents(beam_size=beam_size)
         written = [each.text for each in translate_texts(documents, list_texts(texts))]
@@ -120,22 +121,23 @@ class Translator:
     def open_documents(
         self, *, beam_size: int | None = None, review_below: float = REVIEW_BELOW
     ) -> DocumentTranslator:
-        """Return a translator of documents; units of a confidence below a bound need review.
+        """Return a translator of documents.
 
-        ``beam_size`` is the number of live hypotheses per sentence; None as configured.
+        ``beam_size`` is as in ``search``. Units whose confidence is below ``review_below`` are
+        marked for review.
         """
         source, target = self.languages.codes if self.languages else ("", "")
-        room = self.config.max_source_tokens - (self.source.tag is not None)
+        limit = self.config.max_source_tokens - (self.source.tag is not None)
         return DocumentTranslator(
             partial(self.search_best, beam_size=beam_size),
-            Segmenter(source, self.source.tokens, min(room, Segmenter.max_tokens)),
+            Segmenter(source, self.source.tokens, min(limit, Segmenter.max_tokens)),
             target,
             review_below,
             self.recall if self.memory else None,
         )
 
     def recall(self, text: str) -> Translation | None:
-        """Return the approved translation that the memory has of a text, if it has one."""
+        """Return the memory's approved translation of a text, or None."""
         if self.memory is None or self.languages is None:
             return None
         from nmt_core.translation.memory.store import MemoryScope  # optional
@@ -144,20 +146,20 @@ class Translator:
         return remember_translation(match.target) if match else None
 
     def name_output(self, path: Path) -> Path:
-        """Return the name of a file's translation, ``letter.en.docx`` for ``letter.docx``.
+        """Return the path of a file's translation, ``letter.en.docx`` for ``letter.docx``.
 
         Raises:
-            DocumentError: if the model does not say its languages.
+            DocumentError: if the languages of the model are unknown.
         """
         if self.languages is None:
             raise DocumentError(
-                f"{path} has a translation without a name, for the model does not say its "
-                f"languages; give one by --output"
+                f"the translation of {path} needs --output, because the model does not name its "
+                f"languages"
             )
         return name_translation(path, self.languages.target)
 
     def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
-        """Return the best translation of every line, each taken as one sentence.
+        """Return the best translation of every line; a line is one sentence.
 
         ``options`` are those of ``search``.
         """
@@ -168,7 +170,7 @@ class Translator:
         searched = self.search(lines, n_best=1, probabilities=False, **options)
         return [best for best, *_ in searched]
 
-    def search(  # noqa: PLR0913 - each may be wanted alone
+    def search(  # noqa: PLR0913 - options that callers combine freely
         self,
         lines: Sequence[str | Tokenized],
         *,
@@ -183,18 +185,18 @@ class Translator:
         """Return one or more translations of every line, best first.
 
         Args:
-            lines: each is taken as one sentence.
-            beam_size: live hypotheses per sentence; this and the next two, if None, as configured.
-            n_best: translations per line, at most ``beam_size``.
-            diversity: see ``BeamConfig``.
-            prefixes: beginnings of the translations, as many as lines.
-            probabilities: return the probability of every token, which costs some engines time.
-            attention: return the attention of every token, which costs time.
-            links: return the source word of every word, if the model has an aligner.
+            lines: sentences.
+            beam_size: live hypotheses per sentence; None uses the model's setting.
+            n_best: translations per line, at most ``beam_size``; None uses the model's setting.
+            diversity: see ``BeamConfig``; None uses the model's setting.
+            prefixes: required beginnings of the translations, one per line.
+            probabilities: whether to return token probabilities, slower in some engines.
+            attention: whether to return attention weights, which is slower.
+            links: whether to return the source word of every word, if the model has an aligner.
 
         Raises:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
-            ValueError: if there are not as many prefixes as lines.
+            ValueError: if the numbers of prefixes and lines differ.
         """
         config = self._configure(beam_size=beam_size, n_best=n_best, diversity=diversity)
         begin = prefixes if any(prefixes or []) else None
@@ -224,14 +226,14 @@ class Translator:
 
     @cached_property
     def text_search(self) -> TextSearch:
-        """Turns lines into requests, and hypotheses into translations."""
+        """Converts lines to requests, and hypotheses to translations."""
         copies = self.config.beam.unknown == "copy"
         full = (lambda: self.full) if copies else None
         return TextSearch(self.source, self.target, self.config.max_source_tokens, full)
 
     @cached_property
     def protector(self) -> Protector | None:
-        """Keeps literals; None if the languages of the sides are not known."""
+        """Protects literals; None if the languages are unknown."""
         if self.languages is None:
             return None
         return Protector(
@@ -245,35 +247,35 @@ class Translator:
         )
 
     def add_memory(self, memory: "TranslationMemory") -> Self:
-        """Return a translator that takes approved translations from a memory.
+        """Return a translator that uses approved translations of a memory.
 
         Raises:
-            ConfigError: if the model does not say its languages, by which a memory has its units.
+            ConfigError: if the languages of the model are unknown.
         """
         if self.languages is None:
             raise ConfigError(
-                f"{memory.path} has units by languages, and the model does not say its own; export "
-                f"it again"
+                f"the memory {memory.path} requires a model that names its languages; export the "
+                f"model again"
             )
         return replace(self, memory=memory)
 
     def add_glossary(self, glossary: Glossary) -> Self:
-        """Return a translator that knows these terms, too; they count more than its own."""
+        """Return a translator with an additional glossary, which takes precedence."""
         return replace(self, glossaries=(glossary, *self.glossaries))
 
     def choose_tag(self, tag: str | None) -> Self:
-        """Return a translator that reads lines like those with a tag; None changes nothing.
+        """Return a translator that adds a tag to every line; None changes nothing.
 
         Raises:
-            ConfigError: if the model knows no such tag.
+            ConfigError: if the model does not have the tag.
         """
         if tag is None or tag == self.source.tag:
             return self
         if tag not in self.tags:
-            known = (
+            remedy = (
                 f"choose one of {', '.join(self.tags)}, or none" if self.tags else "leave it out"
             )
-            raise ConfigError(f"there is no tag {tag!r}; {known}")
+            raise ConfigError(f"there is no tag {tag!r}; {remedy}")
         return replace(self, source=replace(self.source, tag=tag))
 
     @property
@@ -288,10 +290,10 @@ class Translator:
         *,
         prefixes: Sequence[str] | None = None,
     ) -> list[list[Translation]]:
-        """Return translations of every line drawn at random, in the order they were drawn.
+        """Return sampled translations of every line, in the order they were drawn.
 
-        The samples of a line depend on its text and the seed, and on no other line. The rules of
-        ``config.beam`` on length, unknown words and repetition hold, too.
+        The samples of a line depend only on its text and the seed. The limits of ``config.beam``
+        for length, unknown words and repetition apply, too.
         """
         sampling = sampling or SamplingConfig()
         tasks = self.text_search.make_tasks(lines, prefixes)
@@ -304,9 +306,9 @@ class Translator:
         return self.text_search.write(tasks, drawn)
 
     def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[tuple[str, float]]:
-        """Return the tokens most likely to follow ``prefix``, with probabilities, likeliest first.
+        """Return the most likely tokens after ``prefix`` with their probabilities, best first.
 
-        Nothing is forbidden, so reserved tokens may be among them. None follows for an empty line.
+        Reserved tokens may be among them. The result is empty for an empty line.
         """
         [task] = self.text_search.make_tasks([line], [prefix])
         following = self.full.next_tokens(task.request, count) if task.tokens else []
@@ -315,11 +317,11 @@ class Translator:
     def trace_search(
         self, line: str, *, beam_size: int | None = None, prefix: str = ""
     ) -> list[list[tuple[str, float, bool]]]:
-        """Return the hypotheses after each token of a beam search, by PyTorch.
+        """Return the hypotheses after each step of a beam search with PyTorch.
 
         Returns:
-            for each step: the texts, their log-probabilities, and whether they have ended;
-            unfinished ones first, likeliest first.
+            For each step, the texts, their log-probabilities, and whether they have ended;
+            unfinished hypotheses first, then by probability.
         """
         [task] = self.text_search.make_tasks([line], [prefix])
         if not task.tokens:
@@ -337,20 +339,20 @@ class Translator:
 
     @cached_property
     def full(self) -> "PyTorchEngine":
-        """The engine that can do everything; it is loaded when it is first asked for.
+        """PyTorch's engine, which supports every search; loaded on first access.
 
         Raises:
-            ConfigError: if it is not installed.
+            ConfigError: if PyTorch is not installed.
         """
         return cast("PyTorchEngine", self.engine) if self.load_full is None else self.load_full()
 
     def _fit_batch(self, hypotheses: int) -> int:
-        """Return the source tokens of a batch with a number of hypotheses per sentence."""
+        """Return the maximum source tokens of a batch for a number of hypotheses per sentence."""
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
 
     def _configure(self, **changes: float | None) -> BeamConfig:
-        """Return the settings of a search with those that are given; others are as configured."""
+        """Return the search settings with changes; None keeps a setting."""
         search = self.config.beam.change(**changes)
         if search.unknown != "copy" or self.engine.has_attention:
             return search
@@ -366,17 +368,17 @@ def translate_document(
     kind: str | None = None,
     review_below: float = REVIEW_BELOW,
 ) -> "TranslatedDocument":
-    """Translate a file into another one, which appears whole or not at all.
+    """Translate a file into a new file, completely or not at all.
 
     Args:
-        path: the file.
+        path: the source file.
         translator: translates its sentences.
-        output: the other file; None for ``letter.en.docx`` beside ``letter.docx``.
-        kind: name of their format; None to derive it from their names.
-        review_below: units of a lower confidence are marked for review.
+        output: the new file; None writes ``letter.en.docx`` next to ``letter.docx``.
+        kind: name of the format; None derives it from the file name.
+        review_below: units with a lower confidence are marked for review.
 
     Raises:
-        DocumentError: if the file cannot be read, or the other exists or has no name.
+        DocumentError: if the file cannot be read, or the output exists or has no name.
     """
     from nmt_core.documents.formats import translate_file  # lines do not need it
 
@@ -387,5 +389,5 @@ def translate_document(
 
 @cache
 def warn_of_refusal(engine: str, reason: str, other: str) -> None:
-    """Warn once that another engine searches, more slowly."""
-    _log.warning("%s cannot do this (%s); %s does, more slowly", engine, reason, other)
+    """Warn once that a slower engine is used."""
+    _log.warning("%s does not support %s; using %s, which is slower", engine, reason, other)

@@ -1,10 +1,10 @@
-"""Check that an exported model still translates as it did, in a separate process first.
+"""Check in a separate process that an exported model still translates its golden sentences.
 
-Golden sentences are a model's translations at the time of export. A malicious file may end or block
-the C++ program that reads it. So another process first loads the model, translates its golden
-sentences and names the problem on its last line. The server does so whenever it loads a model; a
-command does so once for each model and version of these programs, and records it by an empty file
-in the user's cache.
+Golden sentences are a model's translations at the time of export. A malicious file can crash or
+block the C++ library that reads it. So another process first loads the model, translates its golden
+sentences and reports the problem on its last line. The server does so whenever it loads a model. A
+command does so once for each model and library version, and records it by an empty file in the
+user's cache.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ from nmt_core.base.seal import digest_bundle, explain_unreadable
 from nmt_core.search.engine import FOLDER
 from nmt_core.translation.translator import Translator
 
-FEW = 2
-"""Golden sentences that may differ: another processor rounds otherwise, and so decides otherwise
-where two translations are almost equally good."""
+MAX_CHANGED_GOLDEN = 2
+"""Maximum golden sentences that may differ, because other processors round differently and two
+translations may be almost equally good."""
 
 
 class _Answer(TypedDict):
@@ -48,7 +48,7 @@ _ANSWERS = TypeAdapter(list[_Answer])
 
 
 def translate_golden(translator: Translator, lines: Sequence[str]) -> list[_Answer]:
-    """Translate the golden sentences; return each with the numbers of its translation's tokens."""
+    """Return the translation of each golden sentence, with its token IDs."""
     translations = translator.search(lines, n_best=1, probabilities=False)
     return [
         {"source": line, "ids": [*best.ids], "text": best.text}
@@ -62,10 +62,10 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
     Each engine is compared with its own translations at the time of export.
 
     Returns:
-        Those that differ: the source, its translation at the time of export, and that of now.
+        The differences: source, translation at the time of export, and current translation.
 
     Raises:
-        BundleError: if the bundle holds none, which would prove nothing.
+        BundleError: if the bundle has no golden sentences.
     """
     translator.load_aligner()
     name = translator.engine.name
@@ -74,7 +74,7 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
         stored = files.read_json(path)
         before = _ANSWERS.validate_python(stored if name == "torch" else stored["golden"])
     if not before:
-        raise BundleError(f"{path} holds no line to translate again; export the model again")
+        raise BundleError(f"{path} has no golden sentences; export the model again")
     now = translate_golden(translator, [answer["source"] for answer in before])
     return [
         (old["source"], old["text"], new["text"])
@@ -84,24 +84,24 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
 
 
 TRIAL_SECONDS = 300.0
-"""Seconds that a model may take to load and to translate its golden sentences."""
+"""Maximum seconds to load a model and translate its golden sentences."""
 
-MOST_ANSWER_BYTES = 10_000
-"""Bytes that are read of the other process's output."""
+MAX_OUTPUT_BYTES = 10_000
+"""Maximum bytes to read of the other process's output."""
 
 PARSERS = ("ctranslate2", "sentencepiece", "torch")
-"""Packages that read files of a model in C++; a new version of one is tried anew."""
+"""Packages that read files of a model in C++; a new version requires a new trial."""
 
 
 def load_tried(
     folder: Path, *, engine: str = "auto", device: str = "auto", threads: int | None = None
 ) -> Translator:
-    """Load an exported model, see ``Translator.load``, after a trial in another process.
+    """Load an exported model after a trial in another process; see ``Translator.load``.
 
     Raises:
-        BundleError: if it is incomplete or altered, translates otherwise than it did, ends the
-            process that loads it or keeps it busy.
-        ConfigError: if the engine or the device is not there.
+        BundleError: if the model is incomplete or altered, translates differently, or crashes or
+            blocks the trial.
+        ConfigError: if the engine or the device does not exist.
     """
     digest = digest_bundle(folder)
     if problem := run_trial(folder, _command(folder, engine, device, threads)):
@@ -109,7 +109,7 @@ def load_tried(
     translator = Translator.load(folder, engine=engine, device=device, threads=threads)
     translator.load_aligner()  # while the folder is there
     if digest_bundle(folder) != digest:
-        raise BundleError(f"{folder} was replaced while it was loaded; start anew")
+        raise BundleError(f"{folder} was replaced while it was loaded; try again")
     return translator
 
 
@@ -118,24 +118,24 @@ def try_once(
 ) -> None:
     """Try an exported model in another process, unless that was done before.
 
-    The trial reports a process that ends or hangs; loading the model reports other problems.
+    Only a crash or a time-out is reported; loading the model reports other problems.
 
     Raises:
-        BundleError: if it ends the process that loads it or keeps it busy.
+        BundleError: if the model crashes or blocks the trial.
     """
     try:
         digest = digest_bundle(folder)
     except OSError:
         return
     parsers = [spec.origin for package in PARSERS if (spec := find_spec(package)) and spec.origin]
-    versions = [(path, Path(path).stat().st_mtime_ns) for path in parsers]  # metadata take 50 ms
+    versions = [(path, Path(path).stat().st_mtime_ns) for path in parsers]  # faster than metadata
     identity = [digest, engine, device, versions]
     name = hashlib.sha256(json.dumps(identity).encode()).hexdigest()
     mark = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "nmt" / name
     if mark.exists():
         return
     run_trial(folder, _command(folder, engine, device, threads))
-    with suppress(OSError):  # a machine that keeps nothing tries each time
+    with suppress(OSError):  # without a cache, each command tries the model
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
 
@@ -146,12 +146,12 @@ def _command(folder: Path, engine: str, device: str, threads: int | None) -> lis
 
 
 def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECONDS) -> str:
-    """Run the trial of a model; return the problem that it names, empty if there is none.
+    """Run the trial of a model; return the problem that it reports, or "".
 
-    The command must end when its standard input does.
+    The command must exit when its standard input ends.
 
     Raises:
-        BundleError: if the model ends the process or takes too long.
+        BundleError: if the process crashes or takes too long.
     """
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL) as trial:
         assert trial.stdout is not None
@@ -163,26 +163,25 @@ def run_trial(folder: Path, command: Sequence[str], seconds: float = TRIAL_SECON
                 f"{folder} did not translate its golden sentences within {seconds:g} seconds; "
                 f"export the model again"
             ) from None
-        output = trial.stdout.read(MOST_ANSWER_BYTES).decode(errors="replace")
+        output = trial.stdout.read(MAX_OUTPUT_BYTES).decode(errors="replace")
     if trial.returncode < 0:
         name = signal.Signals(-trial.returncode).name
         raise BundleError(
-            f"{folder} ended the process that loaded it ({name}), so it is not used; fetch or "
-            f"export it again"
+            f"{folder} crashed the process that loaded it ({name}); download or export it again"
         )
     with suppress(ValueError, LookupError, TypeError):
         return str(json.loads(output.splitlines()[-1])["problem"])
-    return f"{folder} could not be tried, for the process that loads it gave no answer; start anew"
+    return f"{folder} could not be tried: the process gave no result; try again"
 
 
 def find_problem(folder: Path, *, engine: str, device: str, threads: int | None) -> str:
-    """Load a model and let it translate; return its problem, empty if there is none."""
+    """Load a model and translate its golden sentences; return the problem, or ""."""
     try:
         translator = Translator.load(folder, engine=engine, device=device, threads=threads)
-        if (changed := len(check_golden(translator, folder))) > FEW:
+        if (changed := len(check_golden(translator, folder))) > MAX_CHANGED_GOLDEN:
             return (
-                f"{folder} translates {changed} of its golden sentences otherwise than when it was "
-                f"exported; check device and library versions, or export it again"
+                f"{folder} translates {changed} golden sentences differently than at the time of "
+                f"export; check device and library versions, or export it again"
             )
     except NmtError as error:
         return str(error)
@@ -190,29 +189,28 @@ def find_problem(folder: Path, *, engine: str, device: str, threads: int | None)
         frame = extract_tb(error.__traceback__)[-1]
         place = f"{frame.filename}:{frame.lineno}"
         return (
-            f"{folder} cannot be translated with ({type(error).__name__} at {place}); export the "
-            f"model again"
+            f"{folder} cannot translate ({type(error).__name__} at {place}); export the model again"
         )
     return ""
 
 
 def give_way() -> None:
-    """Make this process the first that is killed if memory runs out; it writes no file."""
+    """Let this process be killed first if memory runs out, and forbid it to write files."""
     for limit in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE):
         resource.setrlimit(limit, (0, 0))
-    with suppress(OSError):  # not every system has it
+    with suppress(OSError):  # some systems do not have it
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def exit_at_end_of_input() -> NoReturn:
-    """Exit when standard input ends, as the parent has gone."""
+    """Exit when standard input ends, because the parent has ended."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)
 
 
 def main() -> None:
-    """Try the model that the command line names."""
+    """Try the model of the command line; print the problem as JSON."""
     folder, engine, device, threads = sys.argv[1:]
     give_way()
     Thread(target=exit_at_end_of_input, daemon=True).start()

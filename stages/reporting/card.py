@@ -13,7 +13,7 @@ from urllib.parse import quote
 import yaml
 
 from nmt_core.base.packages import DISTRIBUTION
-from nmt_core.translation.confidence import FEWEST_UNKNOWN
+from nmt_core.translation.confidence import MIN_UNKNOWN_SENTENCES
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
@@ -38,7 +38,7 @@ def render_card(
     initial = record.get("initial_model", {})
     return render_template(
         "card.md",
-        fewest_unknown=FEWEST_UNKNOWN,
+        fewest_unknown=MIN_UNKNOWN_SENTENCES,
         metadata=_write_metadata(download, record, report, evaluation),
         source=download.languages.source,
         target=download.languages.target,

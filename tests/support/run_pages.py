@@ -53,7 +53,7 @@ MEASURED = {
     "source_unknown_rate": 0.01,
     "failures": {"empty": 0, "copied": 0, "looping": 1, "too_long": 0, "detached_full_stop": 0},
     "literals": {"lines": 50, "kept": 49},
-    "confidence": {"missing": "20 validation sentences are too few to fit on; it takes 200"},
+    "confidence": {"missing": "fitting needs 200 validation sentences, but there are 20"},
     "slices": {
         "numbers": {"label": "with a number, date or time", "sentences": 60, "scores": NUMBERS},
         "names": {"label": "with a name", "sentences": 0, "scores": {}},

@@ -1,1 +1,1 @@
-"""What users give back: corrections of translations, and memories of approved ones."""
+"""Corrections from users, and translation memories of approved translations."""

@@ -1,7 +1,7 @@
-"""Corrections to fine-tune on: valid ones, without noise and leaks.
+"""Corrections for fine-tuning: valid corrections without noise and leaks.
 
-A share of them is held out for evaluation. Their source alone decides which, so that a held-out one
-was not learnt by an earlier fine-tuning.
+A share of the corrections is held out for evaluation. A hash of the source selects them, so that an
+earlier fine-tuning has not trained on a held-out correction.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from nmt_core.corpora.splitting import digest
 from nmt_core.translation.memory.journal import SelectedCorrection
 
 SALT = "corrections"
-"""Key of the hash that sets corrections aside."""
+"""Salt of the hash that selects held-out corrections."""
 
 
 @dataclass
@@ -27,9 +27,9 @@ class CorrectionSplit:
     learnt: list[SelectedCorrection] = field(default_factory=list)
     held_out: list[SelectedCorrection] = field(default_factory=list)
     dropped: dict[str, list[SelectedCorrection]] = field(default_factory=lambda: defaultdict(list))
-    """Others by reason: the name of a filter, ``also_tested`` if validation or test has it,
-    ``already_learnt`` if it is held out but train has it, ``near_held_out`` if it is near to a
-    held-out one."""
+    """Unused corrections by reason: the name of a filter, ``also_tested`` if validation or test
+    text has it, ``already_learnt`` if it would be held out but training text has it, and
+    ``near_held_out`` if it is similar to a held-out correction."""
 
 
 def split_corrections(
@@ -45,18 +45,18 @@ def split_corrections(
     """Assign each correction to training, the held-out set, or neither.
 
     Args:
-        corrections: valid ones.
-        approved: ids of those that a person approved: the screen does not judge these.
-        known: lines of validation and test, and those of the training text, of both sides.
-        filters: of training pairs.
-        screen: learnt from the training text; None if there is too little.
-        held_out: share of the held-out set, from 0 to 1.
-        distance: edits per word up to which a correction is too near to a held-out one.
+        corrections: the selected corrections.
+        approved: ids of corrections that a person approved; the screen does not judge them.
+        known: lines of validation and test text, and lines of training text, of both sides.
+        filters: filters of training pairs.
+        screen: noise filter learnt from the training text; None if there is too little text.
+        held_out: share of held-out corrections, from 0 to 1.
+        distance: maximum edits per word of a near duplicate of a held-out correction; 0 for none.
     """
     split = CorrectionSplit()
     keys_of = {each: {make_comparison_key(side) for side in each[:2]} for each in corrections}
-    own = {*chain.from_iterable(keys_of.values())}
-    tested, learnt = (own.intersection(map(make_comparison_key, lines)) for lines in known)
+    all_keys = {*chain.from_iterable(keys_of.values())}
+    tested, learnt = (all_keys.intersection(map(make_comparison_key, lines)) for lines in known)
     pairs = [Pair(each.source, each.target) for each in corrections]
     noise = screen.judge(pairs) if screen and pairs else [None] * len(pairs)
     for each, pair, reason in zip(corrections, pairs, noise, strict=True):
@@ -80,6 +80,6 @@ def split_corrections(
 
 
 def is_held_out(source: str, share: float) -> bool:
-    """Tell whether a correction of this source is held out for evaluation."""
+    """Return whether corrections of this source are held out for evaluation."""
     number = digest(make_comparison_key(source), salt=SALT)
     return int.from_bytes(number, "little") / 2**64 < share

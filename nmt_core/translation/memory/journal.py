@@ -1,8 +1,8 @@
-"""The journal of corrections: one JSON object a line, appended, and rewritten only to delete.
+"""The journal of corrections: one JSON object per line, appended, and rewritten only to delete.
 
-Several processes may append to one journal. Each reopens the file under a lock beside it, because
-deleting replaces the file. A line is on the disk before the caller receives the confirmation.
-Reading needs neither the lock nor a writable disk.
+Several processes can append to one journal. Each opens the file again under a lock, because
+deletion replaces the file. A line is on disk before the caller gets the confirmation. Reading needs
+neither the lock nor a writable disk.
 """
 
 import hashlib
@@ -32,65 +32,65 @@ HEADER = b'{"format": "nmt corrections 1"}\n'
 """The first line of the file."""
 
 PRIVATE = 0o600
-"""Mode of the file: it holds text of users."""
+"""Mode of the file, which contains text of users."""
 
 MAX_JOURNAL_BYTES = 2**30
-"""A journal of this length takes no more suggestions."""
+"""Size in bytes from which a journal accepts no more suggestions."""
 
 ID_CHARACTERS = 16
 
 KEY_CHARACTERS = 16
-"""Characters of the digest of an API key that name it."""
+"""Length of the prefix of an API key's digest that identifies the key."""
 
 CorrectionVerdict = Literal["approved", "dropped"]
 CorrectionStatus = Literal["suggested", "approved", "dropped"]
 
 
 class Suggestion(Config):
-    """A better translation of a text, as a user gives it."""
+    """A better translation of a text, suggested by a user."""
 
     languages: Languages
     """Languages of the text and of its translation."""
     source: str
-    """The text, of any number of lines."""
+    """The text, which may have several lines."""
     target: str
     """The corrected translation."""
     before: str = ""
-    """The translation that is corrected; empty if it is not known."""
+    """The translation before the correction; empty if unknown."""
     key: str = ""
-    """Beginning of the digest of the user's API key; empty if nobody needs one."""
+    """Prefix of the digest of the user's API key; empty without a key."""
     model: str = ""
-    """Digest of the exported model that was served then; empty if there was none."""
+    """Digest of the exported model that was served; empty without a model."""
 
     @field_validator("source", "target")
     @classmethod
     def _holds_text(cls, text: str) -> str:
         if not text.strip():
-            raise ValueError("must hold text, and is empty")
+            raise ValueError("must not be empty")
         return text
 
     @property
     def id(self) -> str:
-        """A digest of languages, text, correction and key: equal for equal ones of a user."""
+        """A digest of languages, text, correction and key; equal suggestions have equal ids."""
         fields = [*self.languages.codes, self.source, self.target, self.key]
         return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:ID_CHARACTERS]
 
 
 class SuggestedEntry(Suggestion):
-    """A line of the journal: a suggestion came."""
+    """A line of the journal with a suggestion."""
 
     event: Literal["suggested"] = "suggested"
     time: str
-    """When it came, by the clock of the machine: it orders nothing, since clocks jump."""
+    """Time by the machine's clock; it does not define the order, because clocks can jump."""
 
 
 class DecidedEntry(Config):
-    """A line of the journal: a correction was approved or dropped."""
+    """A line of the journal that approves or drops a correction."""
 
     event: CorrectionVerdict
     id: str
     reason: str = ""
-    """Written by earlier versions."""
+    """Present in files of earlier versions."""
     time: str
 
 
@@ -98,90 +98,90 @@ JournalEntry = Annotated[SuggestedEntry | DecidedEntry, Field(discriminator="eve
 ENTRIES: TypeAdapter[SuggestedEntry | DecidedEntry] = TypeAdapter(JournalEntry)
 
 JournalLine = tuple[int, bytes, SuggestedEntry | DecidedEntry]
-"""A line's number from 1, its bytes and its entry."""
+"""The number of a line from 1, its bytes and its entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A suggestion, and what has become of it."""
+    """A suggestion and its status."""
 
     id: str
     suggestion: SuggestedEntry
     status: CorrectionStatus
     place: int
-    """Number of the line that gave it its status: the later, the newer, whatever clocks said."""
+    """Number of the line that set the status; a later line is newer, regardless of clocks."""
 
 
 class SelectedCorrection(NamedTuple):
-    """A pair to learn from."""
+    """A training pair from a correction."""
 
     source: str
-    """A line."""
+    """Source line."""
     target: str
-    """A line."""
+    """Target line."""
     id: str
-    """Number of the correction in the journal."""
+    """Id of the correction in the journal."""
 
 
 class CorrectionJournal:
-    """The corrections that users gave, in order of arrival; the first one makes the file."""
+    """The corrections of users in order of arrival; the first suggestion creates the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def suggest(self, *suggestions: Suggestion) -> list[str]:
-        """Append suggestions, all or none; return their ids once they are on the disk.
+        """Append all suggestions or none; return their ids when they are on disk.
 
         Raises:
-            CorpusError: if the file is no journal of this version.
-            NmtError: if there is no room; nothing was appended.
+            CorpusError: if the file is not a journal of this version.
+            NmtError: if the disk or the journal is full; nothing is appended.
         """
         time = _read_clock()
         entries = [SuggestedEntry(**dict(each), time=time) for each in suggestions]
         with self._opened() as file:
             if file.seek(0, os.SEEK_END) >= MAX_JOURNAL_BYTES:
                 raise NmtError(
-                    f"{self.path} holds {MAX_JOURNAL_BYTES:,} bytes, which is the limit; export "
-                    f"approved corrections by nmt corrections export, and begin a new journal"
+                    f"{self.path} has reached the limit of {MAX_JOURNAL_BYTES:,} bytes; export "
+                    f"approved corrections with nmt corrections export, and start a new journal"
                 )
             self._append(file, entries)
         return [each.id for each in suggestions]
 
     def decide(self, verdict: CorrectionVerdict, ids: Collection[str]) -> list[Correction]:
-        """Approve or drop corrections, all or none; return them as they are then.
+        """Approve or drop all corrections or none; return the updated corrections.
 
         Raises:
-            ConfigError: if there is none of an id.
+            ConfigError: if an id does not exist.
             CorpusError: if the file cannot be read.
-            NmtError: if there is no room; nothing was decided.
+            NmtError: if the disk is full; no correction is changed.
         """
-        time, decided = _read_clock(), dict.fromkeys(ids)
-        entries = [DecidedEntry(event=verdict, id=i, time=time) for i in decided]
+        time, unique_ids = _read_clock(), dict.fromkeys(ids)
+        entries = [DecidedEntry(event=verdict, id=i, time=time) for i in unique_ids]
         with self._opened() as file:
-            known = {entry.id for _, _, entry in self._parse()}
-            if unknown := [each for each in decided if each not in known]:
+            existing = {entry.id for _, _, entry in self._parse()}
+            if unknown := [each for each in unique_ids if each not in existing]:
                 raise ConfigError(
-                    f"{self.path} holds no correction {unknown[0]!r}; nmt corrections list shows "
-                    f"those that it holds"
+                    f"{self.path} has no correction {unknown[0]!r}; run nmt corrections list to "
+                    f"see the ids"
                 )
             self._append(file, entries)
-            return _fold(line for line in self._parse() if line[2].id in decided)
+            return _fold(line for line in self._parse() if line[2].id in unique_ids)
 
     def read(self) -> list[Correction]:
-        """Return all corrections, the newest decision or suggestion last; none without a file.
+        """Return all corrections, last changed last; an empty list if the file does not exist.
 
         Raises:
-            CorpusError: if the file is no journal of this version, or a line of it is damaged.
+            CorpusError: if the file is not a journal of this version, or a line is damaged.
         """
         if not require_regular_file(self.path).exists():
             return []
         return sorted(_fold(self._parse()), key=lambda each: each.place)
 
     def check(self) -> None:
-        """Make sure that the file, if there is one, is a journal; only its first line is read.
+        """Check that the file is a journal, if it exists, by its first line.
 
         Raises:
-            CorpusError: if it is another file.
+            CorpusError: if it is not a journal of this version.
         """
         if require_regular_file(self.path).exists():
             with self.path.open("rb") as file:
@@ -192,23 +192,23 @@ class CorrectionJournal:
 
         Raises:
             CorpusError: if the file cannot be read.
-            NmtError: if there is no room; it is as it was.
+            NmtError: if the disk is full; the file is not changed.
         """
         if not self.path.exists():
             return []
         with self._opened():
-            gone = [each for each in _fold(self._parse()) if is_unwanted(each)]
-            ids = {each.id for each in gone}
-            if gone:
-                rest = (line for _, line, entry in self._parse() if entry.id not in ids)
+            deleted = [each for each in _fold(self._parse()) if is_unwanted(each)]
+            ids = {each.id for each in deleted}
+            if deleted:
+                kept = (line for _, line, entry in self._parse() if entry.id not in ids)
                 whole = files.whole_file(self.path, mode=PRIVATE)
                 with whole as part, part.open("wb") as file:
-                    file.writelines(chain([HEADER], rest))
-        return gone
+                    file.writelines(chain([HEADER], kept))
+        return deleted
 
     @contextmanager
     def _opened(self) -> Iterator[BinaryIO]:
-        """Yield the file, which no other process changes meanwhile; repair its end first."""
+        """Yield the file under a lock, after repairing its end."""
         lock = self.path.with_name(f"{self.path.name}.lock")
         try:
             with files.locked(lock):
@@ -223,7 +223,7 @@ class CorrectionJournal:
             raise files.disk_error(error, self.path) or error from None
 
     def _repair(self, file: BinaryIO) -> None:
-        """Remove what follows the last line end: a process died before it was written whole."""
+        """Remove an incomplete last line, which a process left when it died."""
         size = end = file.seek(0, os.SEEK_END)
         newline = -1
         while end and newline < 0:
@@ -235,14 +235,14 @@ class CorrectionJournal:
             file.truncate(end)
             os.fsync(file.fileno())
             _log.warning(
-                "the last line of %s was cut off in the middle of writing; its %d bytes, which "
-                "were not confirmed to anybody, are removed",
+                "the last line of %s is incomplete; its %d bytes, which were never confirmed, are "
+                "removed",
                 self.path,
                 size - end,
             )
 
     def _append(self, file: BinaryIO, entries: Sequence[SuggestedEntry | DecidedEntry]) -> None:
-        """Append lines, and wait until they are on the disk; else leave the file as it was."""
+        """Append lines, and wait until they are on disk; on an error, restore the file."""
         size = file.seek(0, os.SEEK_END)
         self._check_header(file)
         lines = b"".join(entry.model_dump_json().encode() + b"\n" for entry in entries)
@@ -256,20 +256,20 @@ class CorrectionJournal:
             raise
 
     def _check_header(self, file: BinaryIO) -> None:
-        """Raise a CorpusError if the first line is of another format; it may be cut off."""
+        """Raise a CorpusError if the first line has another format; it may be incomplete."""
         file.seek(0)
         first = file.read(len(HEADER))
         if not HEADER.startswith(first):
             raise CorpusError(
-                f"{self.path} is no journal of corrections that this version reads; name one that "
-                f"nmt serve wrote, or a new file"
+                f"{self.path} is not a journal of corrections of this version; give a journal of "
+                f"nmt serve, or a new file"
             )
 
     def _parse(self) -> Iterator[JournalLine]:
-        """Yield the lines after the first; one that is being written, without an end, is left out.
+        """Yield the lines after the header; an incomplete last line is ignored.
 
         Raises:
-            CorpusError: naming the line that is damaged, but nothing of its text.
+            CorpusError: if a line is damaged; the message contains no text of users.
         """
         with self.path.open("rb") as file:
             self._check_header(file)
@@ -282,7 +282,7 @@ class CorrectionJournal:
                 except ValueError:
                     raise CorpusError(
                         f"line {number} of {self.path} is damaged; restore the file from a backup, "
-                        f"or take the line out"
+                        f"or remove the line"
                     ) from None
 
 
@@ -293,29 +293,29 @@ def _read_clock() -> str:
 def _fold(lines: Iterable[JournalLine]) -> list[Correction]:
     """Return the corrections of journal lines, in the order of their first suggestions.
 
-    A repeated suggestion is as new as its last line; a decision stays until the next decision.
+    A repeated suggestion is as new as its last line. A decision is valid until the next decision.
     """
     corrections: dict[str, Correction] = {}
     for number, _, entry in lines:
-        known = corrections.get(entry.id)
+        existing = corrections.get(entry.id)
         if isinstance(entry, SuggestedEntry):
-            if known is None:
+            if existing is None:
                 corrections[entry.id] = Correction(entry.id, entry, "suggested", number)
-            elif known.status == "suggested":
-                corrections[entry.id] = replace(known, place=number)
-        elif known is not None:
-            corrections[entry.id] = replace(known, status=entry.event, place=number)
+            elif existing.status == "suggested":
+                corrections[entry.id] = replace(existing, place=number)
+        elif existing is not None:
+            corrections[entry.id] = replace(existing, status=entry.event, place=number)
     return [*corrections.values()]
 
 
 def select_corrections(
     corrections: Iterable[Correction], languages: Languages, *, undecided: bool = False
 ) -> Iterator[SelectedCorrection]:
-    """Yield the corrections that hold, in the order in which they were given or approved.
+    """Yield the valid correction of each source, in the order of suggestion or approval.
 
-    Of several corrections of one source, the newest approved one holds, or with ``undecided`` else
-    the newest suggested one; a dropped one never does. Line ends and other white space become
-    single spaces, as parallel text needs.
+    The valid correction is the newest approved one. With ``undecided``, it is otherwise the newest
+    suggested one. Dropped corrections are never valid. Line ends and other white space become
+    single spaces, because a pair of parallel text is one line.
     """
     statuses = ("approved", "suggested") if undecided else ("approved",)
     newest: dict[str, tuple[int, SelectedCorrection]] = {}
@@ -327,5 +327,5 @@ def select_corrections(
 
 
 def join_spaces(text: str) -> str:
-    """Return a text as a memory compares it: composed (NFC), its white space single spaces."""
+    """Return a text in NFC with single spaces, the form that a memory compares."""
     return " ".join(unicodedata.normalize("NFC", text).split())

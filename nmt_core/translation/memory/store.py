@@ -1,7 +1,7 @@
 """A translation memory in one SQLite file: units by language pair, project and user key.
 
-Each scope has an index of its own, so that units of one neither show in another nor crowd it out.
-Readers never wait for a writer, and nothing of a deleted unit stays in the file.
+Each scope has its own index, so that scopes do not affect each other's results. Readers never wait
+for a writer, and no text of a deleted unit remains in the file.
 """
 
 import errno
@@ -27,18 +27,18 @@ from nmt_core.translation.memory.search import (
     search_units,
 )
 
-APPLICATION = 0x6E6D746D
-"""What SQLite's header says that the file is for: nmtm."""
+APPLICATION_ID = 0x6E6D746D
+"""SQLite's application id of the file, "nmtm"."""
 
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
-"""Errors of opening a file for writing that may still be read."""
+"""Errors after which a file can perhaps be opened for reading only."""
 
 MEMORY_VERSION = 1
 PORTION_UNITS = 50_000
-"""Units that are put in at once, sorted, so that the index grows in order."""
+"""Units per transaction; their terms are sorted, so that the index grows in order."""
 
 SCHEMA = f"""
-PRAGMA application_id = {APPLICATION};
+PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {MEMORY_VERSION};
 CREATE TABLE scope (
     id INTEGER PRIMARY KEY, source TEXT, target TEXT, project TEXT, key TEXT,
@@ -66,30 +66,30 @@ RETURNING id
 
 
 class MemoryScope(NamedTuple):
-    """Whose units are meant."""
+    """The languages, project and user of some units."""
 
     languages: Languages
     project: str = ""
-    """A name; empty for no project."""
+    """Name of the project; empty for no project."""
     key: str = ""
-    """The beginning of the digest of a user's API key; empty for units of everybody."""
+    """Prefix of the digest of a user's API key; empty for units of everybody."""
 
 
 class MemoryUnit(NamedTuple):
-    """A pair to remember."""
+    """A source and its approved translation."""
 
     source: str
     target: str
     origin: str = ""
-    """Id of the correction that it comes from, if it does."""
+    """Id of the correction that the unit comes from, or empty."""
 
 
 class TranslationMemory:
-    """Approved translations by their sources, in a SQLite file, which is made if it is missing.
+    """Approved translations by source, in a SQLite file, which is created if it does not exist.
 
     Raises:
-        CorpusError: if it is not a memory of this version.
-        NmtError: if there is no room.
+        CorpusError: if the file is not a memory of this version.
+        NmtError: if the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -99,22 +99,22 @@ class TranslationMemory:
             _open(path, flags=os.O_CREAT).close()
 
     def put(self, scope: MemoryScope, units: Iterable[MemoryUnit]) -> int:
-        """Keep approved units, a portion at a time; return how many.
+        """Store approved units; return their number.
 
-        A unit replaces one of the same source.
+        A unit replaces an existing unit of the same source.
 
         Raises:
-            NmtError: if there is no room; the last portion is not in the memory.
+            NmtError: if the disk is full; the last portion is not stored.
         """
-        rest, count = iter(units), 0
-        while portion := [*islice(rest, PORTION_UNITS)]:
+        remaining, count = iter(units), 0
+        while portion := [*islice(remaining, PORTION_UNITS)]:
             with self._connected() as connection:
                 count += _put(connection, scope, portion)
         self._empty_log()
         return count
 
     def find_exact(self, text: str, scope: MemoryScope) -> MemoryMatch | None:
-        """Return the approved unit of a text that its user sees: of their own before others'."""
+        """Return the approved unit of a text, or None; own units take precedence over shared."""
         source = join_spaces(text)
         with self._connected() as connection:
             for number, *_ in _list_visible(connection, scope):
@@ -130,7 +130,7 @@ class TranslationMemory:
     def search(
         self, text: str, scope: MemoryScope, *, threshold: float = THRESHOLD, most: int = 3
     ) -> list[MemoryMatch]:
-        """Return the units of at least a similarity that its user sees, the most similar first."""
+        """Return at most ``most`` visible units of at least a similarity, most similar first."""
         source = join_spaces(text)
         with self._connected() as connection:
             matches = [
@@ -144,7 +144,7 @@ class TranslationMemory:
         return [*best.values()][:most]
 
     def read(self, scope: MemoryScope) -> Iterator[MemoryUnit]:
-        """Yield the approved units of one scope in order of arrival."""
+        """Yield the approved units of a scope in order of arrival."""
         with self._connected() as connection:
             rows = connection.execute(
                 "SELECT source, target, origin FROM unit WHERE scope = ? AND approved ORDER BY id",
@@ -153,9 +153,9 @@ class TranslationMemory:
             yield from map(MemoryUnit._make, rows)
 
     def delete(self, *, key: str = "", origins: Collection[str] = ()) -> int:
-        """Delete what a key's scopes hold, and what comes of some corrections; return how many.
+        """Delete the units of a key and of some corrections; return their number.
 
-        Nothing of it stays in the file.
+        No text of a deleted unit remains in the file.
         """
         with self._connected() as connection:
             query = "SELECT id, scope, source FROM unit WHERE origin = ? AND origin <> ''"
@@ -176,35 +176,32 @@ class TranslationMemory:
         return count
 
     def remember(self, corrections: Iterable[Correction], *, shared: bool) -> int:
-        """Keep approved corrections, the newest last; return how many.
+        """Store approved corrections, the newest last; return their number.
 
-        If ``shared``, everybody is served them, else only users of the key that suggested each.
+        If ``shared``, everybody gets them; otherwise, only users of the key that suggested them.
         """
         units: dict[MemoryScope, list[MemoryUnit]] = {}
         for each in sorted(corrections, key=lambda correction: correction.place):
             if each.status == "approved":
-                own = each.suggestion
-                scope = MemoryScope(own.languages, key="" if shared else own.key)
-                units.setdefault(scope, []).append(MemoryUnit(own.source, own.target, each.id))
-        return sum(self.put(scope, own) for scope, own in units.items())
+                pair = each.suggestion
+                scope = MemoryScope(pair.languages, key="" if shared else pair.key)
+                units.setdefault(scope, []).append(MemoryUnit(pair.source, pair.target, each.id))
+        return sum(self.put(scope, scope_units) for scope, scope_units in units.items())
 
     def _empty_log(self) -> None:
-        """Bring what was written into the file, so that nothing of it lies beside."""
+        """Move all changes from the write-ahead log into the file."""
         with self._connected() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """Yield this thread's connection; what is done to it is done whole or not at all.
-
-        Another file of the same name is opened anew.
-        """
+        """Yield this thread's connection in a transaction; reopen the file if it was replaced."""
         with _explained(self.path):
             try:
                 status = self.path.stat()
             except FileNotFoundError:
                 raise CorpusError(
-                    f"{self.path} was removed; put it back, or start without it"
+                    f"{self.path} was removed; restore it, or restart without --memory"
                 ) from None
             file = (status.st_dev, status.st_ino)
             if getattr(self._local, "file", None) != file:
@@ -215,7 +212,7 @@ class TranslationMemory:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Raise errors of SQLite as one sentence, without text of users."""
+    """Convert errors of SQLite to messages without text of users."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -223,17 +220,19 @@ def _explained(path: Path) -> Iterator[None]:
     else:
         return
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")):
-        raise NmtError(f"{path} could not be written ({name}); make room, or make it writable")
+        raise NmtError(
+            f"{path} could not be written ({name}); free disk space, or make it writable"
+        )
     if name.startswith("SQLITE_BUSY"):
         raise NmtError(f"{path} is being written by another program; try again when it is done")
     raise CorpusError(
-        f"{path} is damaged, or not a translation memory ({name}); name one that nmt memory import "
-        f"wrote, or a new file"
+        f"{path} is damaged, or not a translation memory ({name}); give a memory that nmt memory "
+        f"import wrote, or a new file"
     )
 
 
 def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
-    """Open a memory, for reading alone if it cannot be written; ``O_CREAT`` makes a missing one.
+    """Open a memory, read-only if it cannot be written; ``O_CREAT`` creates a missing file.
 
     Raises:
         CorpusError: if the file is not a memory of this version.
@@ -244,7 +243,7 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
     except OSError as error:
         if error.errno not in READ_ONLY or not path.exists():
             raise
-        mode = "ro&immutable=1"  # as on a read-only volume: without a lock
+        mode = "ro&immutable=1"  # without locks, for a read-only volume
     uri = f"{path.resolve().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, timeout=30, uri=True)
     try:
@@ -254,7 +253,7 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")
         count = "SELECT count(*) FROM sqlite_master"
         if connection.execute(count).fetchone() == (0,):
-            connection.execute("BEGIN IMMEDIATE")  # of two that make it, one waits
+            connection.execute("BEGIN IMMEDIATE")  # another process may create it, too
             if connection.execute(count).fetchone() == (0,):
                 for statement in SCHEMA.split(";"):
                     connection.execute(statement)
@@ -271,9 +270,9 @@ def _open(path: Path, flags: int = 0) -> sqlite3.Connection:
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     [application] = connection.execute("PRAGMA application_id").fetchone()
     [version] = connection.execute("PRAGMA user_version").fetchone()
-    if (application, version) != (APPLICATION, MEMORY_VERSION):
+    if (application, version) != (APPLICATION_ID, MEMORY_VERSION):
         raise CorpusError(
-            f"{path} is not a translation memory of version {MEMORY_VERSION}; name a memory that "
+            f"{path} is not a translation memory of version {MEMORY_VERSION}; give a memory that "
             f"nmt memory import wrote, or a new file"
         )
 
@@ -284,12 +283,12 @@ def _digest(source: str) -> int:
 
 
 def _find_scope(connection: sqlite3.Connection, scope: MemoryScope) -> int | None:
-    own = [number for number, *name in _list_visible(connection, scope) if name == [*scope[1:]]]
-    return own[0] if own else None
+    exact = [number for number, *name in _list_visible(connection, scope) if name == [*scope[1:]]]
+    return exact[0] if exact else None
 
 
 def _list_visible(connection: sqlite3.Connection, scope: MemoryScope) -> list[tuple[int, str, str]]:
-    """Return number, project and key of the scopes that a user sees, the closest first."""
+    """Return number, project and key of the scopes visible to a user, the closest first."""
     return connection.execute(
         "SELECT id, project, key FROM scope WHERE source = ? AND target = ? "
         "AND project IN (?, '') AND key IN (?, '') ORDER BY key = '', project = ''",

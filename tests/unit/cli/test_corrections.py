@@ -124,7 +124,7 @@ def test_deleted_and_dropped_ones_leave_journal_and_memory(journal, memory):
     [
         (["approve"], "no correction is named"),
         (["delete"], "no correction is named"),
-        (["drop", "nothing"], "holds no correction 'nothing'"),
+        (["drop", "nothing"], "has no correction 'nothing'"),
         (["delete", "--key-digest", "aa"], "needs 8 characters"),
         (["export", "x.tmx", "--languages", "deen"], "deen"),
         (["export", "x.csv", "--languages", "de-en"], "does not end in .tmx"),
@@ -174,7 +174,7 @@ def test_written_pairs_are_read_again(tmp_path_factory, pairs):
     path = tmp_path_factory.mktemp("pairs") / "x.tmx"
 
     assert len(pairs) == write_pair_file(path, pairs, DE_EN)
-    with pytest.raises(ConfigError, match="is not overwritten"):
+    with pytest.raises(ConfigError, match="already exists"):
         write_pair_file(path, pairs, DE_EN)
     if not pairs:
         with pytest.raises(CorpusError):

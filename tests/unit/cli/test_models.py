@@ -26,7 +26,7 @@ def test_verify_lists_files_and_checks_golden_sentences(bundle, monkeypatch):
     monkeypatch.setattr("nmt_core.cli.verify.list_usable_engines", lambda _: ["torch"] * 2)
     result = run("verify", "--model", bundle)
     assert (result.exit_code, "was translated as" in result.stdout) == (1, True)
-    assert "translates 3 of its golden sentences otherwise" in result.stderr
+    assert "translates 3 golden sentences differently" in result.stderr
 
 
 def test_error_is_one_line(tmp_path):

@@ -146,5 +146,5 @@ def test_refusals_name_what_is_wrong(german, tmp_path, monkeypatch, arguments, m
 def test_model_without_languages_names_no_translation(bundle, tmp_path):
     (tmp_path / "a.txt").write_text("Hund")
 
-    assert "give one by --output" in refuse(bundle, tmp_path / "a.txt")
+    assert "needs --output" in refuse(bundle, tmp_path / "a.txt")
     assert "--review names languages" in refuse(bundle, "--review", tmp_path / "x")

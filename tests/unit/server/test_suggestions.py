@@ -144,7 +144,7 @@ async def test_nobody_sees_suggestions_of_others(open_server):
         (
             {"suggestions": "all", "corrections": Path("c")},
             CorpusError,
-            "no journal of corrections",
+            "not a journal of corrections",
         ),
     ],
 )

@@ -30,7 +30,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.translation import trial
 from nmt_core.translation.translator import Translator
-from nmt_core.translation.trial import FEW, check_golden, find_problem
+from nmt_core.translation.trial import MAX_CHANGED_GOLDEN, check_golden, find_problem
 from tests.support.sealing import reseal
 from tests.support.tiny import LINES, MODEL, export, subwords, tiny_translator
 
@@ -132,7 +132,7 @@ def test_altered_missing_and_additional_files_are_refused(bundle, names, damage,
         damage(bundle / name)
 
     every = ", ".join(f"{name} {told}" for name in names)
-    with pytest.raises(BundleError, match=f": {every}; fetch or export it again"):
+    with pytest.raises(BundleError, match=f": {every}; download or export it again"):
         Translator.load(bundle)
 
 
@@ -209,7 +209,7 @@ HUGE_HEADER = (2**63 - 1).to_bytes(8, "little") + b"{}"
         ("decoding.json", b'{"batch_tokens": 1000000000}', "decoding.batch_tokens must be"),
         ("model.safetensors", b"", "model.safetensors cannot be read"),
         ("model.safetensors", HUGE_HEADER, "model.safetensors cannot be read"),
-        ("golden.json", b"[]", "holds no line to translate"),
+        ("golden.json", b"[]", "has no golden sentences"),
         ("golden.json", b'{"a": 1}', "golden.json cannot be read"),
         ("golden.json", b'[{"source": 1, "text": "", "ids": []}]', "golden.json cannot be read"),
         ("golden.json", NESTED, "golden.json is nested too deeply"),
@@ -305,7 +305,7 @@ def test_wrong_settings_are_found_at_export(bundle):
     before = list_contents(bundle)
     other = MODEL.model_copy(update={"scale_embeddings": False})
 
-    with pytest.raises(BundleError, match="model_config is not"):
+    with pytest.raises(BundleError, match="model_config does not match"):
         export(bundle, model=other)
     assert before == list_contents(bundle)
     assert [bundle] == list(bundle.parent.iterdir())
@@ -336,15 +336,19 @@ def change_golden(folder, number):
     reseal(folder, "golden.json", json.dumps(kept).encode())
 
 
-@pytest.mark.parametrize("changed", [0, FEW, FEW + 1])
+@pytest.mark.parametrize("changed", [0, MAX_CHANGED_GOLDEN, MAX_CHANGED_GOLDEN + 1])
 def test_a_few_golden_sentences_may_differ(bundle, changed):
     change_golden(bundle, changed)
     problem = find_problem(bundle, engine="auto", device="auto", threads=1)
-    assert ("translates 3 of its golden sentences otherwise" in problem) == (changed > FEW)
+    assert ("translates 3 golden sentences differently" in problem) == (
+        changed > MAX_CHANGED_GOLDEN
+    )
 
 
 def test_model_replaced_after_its_trial_is_refused(bundle, monkeypatch):
-    monkeypatch.setattr(trial, "run_trial", lambda *_: change_golden(bundle, FEW) or "")
+    monkeypatch.setattr(
+        trial, "run_trial", lambda *_: change_golden(bundle, MAX_CHANGED_GOLDEN) or ""
+    )
 
     with pytest.raises(BundleError, match="was replaced while it was loaded"):
         trial.load_tried(bundle)

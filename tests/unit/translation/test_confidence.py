@@ -13,7 +13,7 @@ from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.confidence import (
-    FARTHEST,
+    MAX_DEVIATIONS,
     TENTHS,
     ConfidenceModel,
     FeatureWeight,
@@ -21,10 +21,10 @@ from nmt_core.translation.confidence import (
 )
 from nmt_core.translation.engine_export import prepare_engines
 from nmt_core.translation.fitting import (
-    FEWEST,
-    FEWEST_OF_A_KIND,
-    PENALTY,
-    SIGNS,
+    L2_PENALTY,
+    MIN_PER_CLASS,
+    MIN_SENTENCES,
+    WEIGHT_BOUNDS,
     _fit_weights,
     apply_logistic,
     explain_unfit,
@@ -83,8 +83,8 @@ def test_tenths_odds_and_deviations():
     assert apply_logistic(odds) == pytest.approx(1 / (1 + np.exp(-odds)))
     rows = np.array([[3.0], [5.0], [1e9], [-1e9]])
     scaled = standardize(rows, np.array([3.0]), np.array([2.0]))
-    assert scaled.ravel().tolist() == [0, 1, FARTHEST, -FARTHEST]
-    assert FARTHEST == 4
+    assert scaled.ravel().tolist() == [0, 1, MAX_DEVIATIONS, -MAX_DEVIATIONS]
+    assert MAX_DEVIATIONS == 4
 
 
 def test_features_have_their_documented_values():
@@ -161,11 +161,11 @@ def test_area_error_and_curve_follow_their_definitions(pairs):
 def test_weights_minimize_the_penalized_loss():
     """Its gradient is 0, except for weights with a constrained sign."""
     draw = np.random.default_rng(1)
-    rows = draw.normal(size=(300, len(SIGNS)))
+    rows = draw.normal(size=(300, len(WEIGHT_BOUNDS)))
     good = rows[:, 0] + rows[:, 1] > 0.2
     *weights, intercept = _fit_weights(rows, good)
     wrong = 1 / (1 + np.exp(-rows @ weights - intercept)) - good
-    slope = rows.T @ wrong + PENALTY * np.array(weights)
+    slope = rows.T @ wrong + L2_PENALTY * np.array(weights)
 
     assert abs(wrong.sum()) < 0.1
     assert np.abs(slope[np.array(weights) != 0]).max() < 0.1
@@ -208,12 +208,12 @@ def test_signs_of_bad_translations_never_raise_confidence(chosen, score, less):
 @pytest.mark.parametrize(
     ("total", "good", "fits"),
     [
-        (FEWEST, FEWEST // 2, True),
-        (FEWEST - 1, FEWEST // 2, False),
-        (FEWEST, FEWEST_OF_A_KIND, True),
-        (FEWEST, FEWEST_OF_A_KIND - 1, False),
-        (FEWEST, FEWEST - FEWEST_OF_A_KIND, True),
-        (FEWEST, FEWEST, False),
+        (MIN_SENTENCES, MIN_SENTENCES // 2, True),
+        (MIN_SENTENCES - 1, MIN_SENTENCES // 2, False),
+        (MIN_SENTENCES, MIN_PER_CLASS, True),
+        (MIN_SENTENCES, MIN_PER_CLASS - 1, False),
+        (MIN_SENTENCES, MIN_SENTENCES - MIN_PER_CLASS, True),
+        (MIN_SENTENCES, MIN_SENTENCES, False),
         (0, 0, False),
     ],
 )
@@ -234,7 +234,7 @@ def test_constant_features_get_no_weight():
 
     assert model.features["breaches"].weight == pytest.approx(0, abs=1e-6)
     assert model.features["breaches"].scale == 1
-    assert set(model.features) == set(SIGNS) == set(measure_features("", EMPTY_TRANSLATION))
+    assert set(model.features) == set(WEIGHT_BOUNDS) == set(measure_features("", EMPTY_TRANSLATION))
     assert model.sentences_unknown == 100
 
 

@@ -135,7 +135,7 @@ def test_doubts_about_sentences_belong_to_the_text():
 
 @pytest.mark.parametrize("texts", [None, b"Ja", 5, {"a": "b"}, ["Ja", None], [b"Ja"]])
 def test_other_things_than_texts_are_refused(texts):
-    with pytest.raises(ConfigError, match="translate takes a text or a list"):
+    with pytest.raises(ConfigError, match="translate requires a text or a list"):
         scripted_translator().translate(texts)
 
 

@@ -146,7 +146,7 @@ def test_truncated_lines_and_prefixes_are_reported(caplog, long, short, count):
     )
 
     assert first == second
-    assert f"{count} tokens, but only the first 2 are read" in caplog.text
+    assert f"{count} tokens, but only the first 2 are translated" in caplog.text
     assert len(caplog.records) == 1
 
 
@@ -385,4 +385,4 @@ def test_a_long_pair_is_scored_to_its_limit(caplog):
     [cut] = score_pairs(translator, [("one two three", "two one  one")])
 
     assert [cut] == score_pairs(translator, [("one two", "two one")])
-    assert caplog.text.count("3 tokens, but only the first 2 are read") == 2
+    assert caplog.text.count("3 tokens, but only the first 2 are translated") == 2

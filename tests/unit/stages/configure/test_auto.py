@@ -20,7 +20,7 @@ from nmt_core.corpora.splitting import split_of
 from nmt_core.corpora.text_files import TextFiles
 from nmt_core.corpora.web import opus_index
 from nmt_core.training.settings import Budget
-from nmt_core.translation.fitting import FEWEST
+from nmt_core.translation.fitting import MIN_SENTENCES
 from stages.configure import auto, request
 from stages.configure.__main__ import main
 from stages.configure.sections import build_all, read_settings
@@ -352,7 +352,7 @@ def test_held_out_sets_suffice_for_verdict_and_confidence(compose_files, pairs):
     split = compose_files(pairs)[0]["download"].split
     drawn = Counter(split_of(f"line {number}", split) for number in range(pairs))
     assert drawn["test"] >= MIN_TEST_SENTENCES
-    assert drawn["validation"] >= FEWEST
+    assert drawn["validation"] >= MIN_SENTENCES
 
 
 @pytest.mark.parametrize(

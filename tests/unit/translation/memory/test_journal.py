@@ -171,10 +171,10 @@ def test_refused_lines_leave_the_journal_unchanged(journal, monkeypatch):
 
     with pytest.raises(NmtError, match="holds 100 bytes"):
         journal.suggest(suggestion(target="Home."))
-    with pytest.raises(ConfigError, match="holds no correction 'nothing'; nmt corrections list"):
+    with pytest.raises(ConfigError, match="has no correction 'nothing'; nmt corrections list"):
         journal.decide("approved", [known, "nothing"])
     for empty in ("", " \n"):
-        with pytest.raises(ValueError, match="must hold text"):
+        with pytest.raises(ValueError, match="must not be empty"):
             suggestion(target=empty)
     assert before == journal.path.read_bytes()
 
@@ -182,10 +182,10 @@ def test_refused_lines_leave_the_journal_unchanged(journal, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"format": "nmt corrections 2"}\n', "is no journal of corrections"),
-        (b"Ein Haus.\n", "is no journal of corrections"),
-        (b"[1]\n", "is no journal of corrections"),
-        (b"x" * 500 + b"\n", "is no journal of corrections"),
+        (b'{"format": "nmt corrections 2"}\n', "is not a journal of corrections"),
+        (b"Ein Haus.\n", "is not a journal of corrections"),
+        (b"[1]\n", "is not a journal of corrections"),
+        (b"x" * 500 + b"\n", "is not a journal of corrections"),
         (b'{"format": "nmt corrections 1"}\n{"event": "sung"}\n', "line 2 of .* is damaged"),
         (b'{"format": "nmt corrections 1"}\n\xff\n', "line 2 of .* is damaged"),
     ],
