@@ -174,4 +174,4 @@ def test_confidence_has_areas_intervals_and_counts():
     assert "On 300 test sentences: an area under the ROC curve of 0.90" in page
     assert "5 of them" in page
     assert ["0.55", "1,200", "0.50"] in rows
-    assert "20 validation sentences are too few" in parts(card())[2]
+    assert "fitting needs 200 validation sentences" in parts(card())[2]
