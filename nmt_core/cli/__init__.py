@@ -1,11 +1,11 @@
-"""``nmt``, the program for people: a command a file, found by name when it is asked for."""
+"""The program ``nmt``: one file per command, imported when the command runs."""
 
 import gc
 import os
 
 from nmt_core.cli.program import app as app
 
-# A line is translated in a quarter of a second, most of which is imports, by these a third less.
-gc.set_threshold(100_000, 50, 50)  # imports make objects that stay; looking for rubbish is in vain
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy multiplies nothing here that is large
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # it would read every package's list
+# Translating a line takes a quarter of a second, mostly imports; these settings save a third.
+gc.set_threshold(100_000, 50, 50)  # objects of imports are never garbage
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's products are small here
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # skips reading all packages' metadata

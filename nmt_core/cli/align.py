@@ -15,8 +15,8 @@ from nmt_core.text.aligner.learning import learn_aligner
 
 def align(
     *,
-    source: Annotated[Path, typer.Option(metavar="FILE", help="Sentences, one a line, UTF-8.")],
-    target: Annotated[Path, typer.Option(metavar="FILE", help="Their translations, one a line.")],
+    source: Annotated[Path, typer.Option(metavar="FILE", help="Sentences, one per line, UTF-8.")],
+    target: Annotated[Path, typer.Option(metavar="FILE", help="Translations, one per line.")],
     out: Annotated[
         Path | None, typer.Option(metavar="LINKS", help="File to write the links to.")
     ] = None,
@@ -28,11 +28,11 @@ def align(
 ) -> None:
     """Align the words of parallel text.
 
-    Words are separated by spaces; punctuation before and after a word is split off while learning.
-    Cut text of languages without spaces into words first.
+    Words are separated by spaces; punctuation before and after a word is split off for training.
+    Tokenize text of languages without spaces into words first.
 
-    An aligner learns from parallel text alone: an HMM in both directions, which must agree. Text
-    that is to be aligned is best learnt from, too; 20,000 pairs are a beginning.
+    An aligner is trained on parallel text only: two HMMs, one per direction, which must agree. For
+    the best links, train on the text that you align; use at least 20,000 pairs.
 
     **Examples**
 
@@ -40,15 +40,15 @@ def align(
 
         nmt align --source test.de --target test.en --aligner models/aligner --out test.links
 
-    **What is written**: a line for each pair, such as `0-0 2-1`: the first word of the source goes
-    with the first of the target, the third with the second (Pharaoh format).
+    **Output**, a line for each pair, such as `0-0 2-1`: the first source word is linked with the
+    first target word, the third source word with the second target word (Pharaoh format).
     """
     if (learn is None) == (aligner is None):
         raise ConfigError(
-            "say which aligner: --learn DIR learns one from the text, --aligner DIR takes one"
+            "align requires either --learn DIR, to train an aligner, or --aligner DIR, to use one"
         )
     if learn is None and out is None:
-        raise ConfigError("nothing would be written; add --out LINKS")
+        raise ConfigError("there is no output; add --out LINKS")
     if learn is not None:
         require_replaceable(learn, by=FORMAT)
     lines = list(zip(*read_columns(source, target), strict=True))
@@ -62,5 +62,5 @@ def align(
 
 
 def show_step(step: str, log_likelihood: float) -> None:
-    """Show a step of learning."""
+    """Print a step of the training."""
     typer.echo(f"{step}: log-likelihood {log_likelihood:.0f}", err=True)

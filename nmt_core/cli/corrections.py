@@ -1,4 +1,4 @@
-"""``nmt corrections`` and ``nmt memory``: corrections of users, and approved translations."""
+"""``nmt corrections`` and ``nmt memory``: corrections from users, and translation memories."""
 
 from collections.abc import Collection
 from functools import partial
@@ -35,21 +35,21 @@ memory = typer.Typer(
     no_args_is_help=True,
 )
 
-SHORTEST_DIGEST = 8
-"""Characters of a digest that name a key."""
+MIN_DIGEST_CHARACTERS = 8
+"""Minimum length of a digest's prefix that selects a key."""
 
 JournalOption = Annotated[
     Path, typer.Option(metavar="FILE", help="Journal of nmt serve --corrections.")
 ]
 IdsOption = Annotated[
-    list[str] | None, typer.Argument(metavar="ID", help="As nmt corrections list shows it.")
+    list[str] | None, typer.Argument(metavar="ID", help="Id from nmt corrections list.")
 ]
 PairOption = Annotated[str, typer.Option(metavar="DE-EN", help="Source and target language.")]
 ServedMemoryOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Memory of nmt serve --memory, too.")
+    Path | None, typer.Option(metavar="FILE", help="Also update the memory of nmt serve --memory.")
 ]
 MemoryOption = Annotated[Path, typer.Option(metavar="FILE", help="The memory, one SQLite file.")]
-ProjectOption = Annotated[str, typer.Option(metavar="NAME", help="Units of this project alone.")]
+ProjectOption = Annotated[str, typer.Option(metavar="NAME", help="Only units of this project.")]
 KeyOption = Annotated[
     str,
     typer.Option(metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256."),
@@ -60,14 +60,14 @@ KeyOption = Annotated[
 def list_corrections(*, journal: JournalOption) -> None:
     """List corrections, the newest last, with tabs between the fields.
 
-    They are: id, status (suggested, approved or dropped), time, digest of the key, languages,
-    source, correction, translation before. Control characters are escaped, as in Python.
+    The fields are: id, status (suggested, approved or dropped), time, digest of the key, languages,
+    source, correction, previous translation. Control characters are escaped as in Python.
     """
     for each in _read(journal):
-        own = each.suggestion
-        pair = " ".join(own.languages.codes)
-        fields = [each.id, each.status, own.time, own.key or "-", pair]
-        fields += [own.source, own.target, own.before]
+        entry = each.suggestion
+        pair = " ".join(entry.languages.codes)
+        fields = [each.id, each.status, entry.time, entry.key or "-", pair]
+        fields += [entry.source, entry.target, entry.before]
         typer.echo("\t".join(map(escape_unprintable, fields)))
 
 
@@ -76,15 +76,15 @@ def approve(
     *,
     ids: IdsOption = None,
     journal: JournalOption,
-    every: Annotated[bool, typer.Option("--all", help="Approve all that are suggested.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Approve all suggested ones.")] = False,
     memory: ServedMemoryOption = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Let the memory serve them to users of any key.")
     ] = False,
 ) -> None:
-    """Approve corrections: they are learnt and, with `--memory`, served from now on.
+    """Approve corrections for fine-tuning and, with `--memory`, for the server.
 
-    Of several that give one source other translations, the one approved last holds.
+    If corrections of the same source differ, the one approved last is used.
     """
     suggested = [each.id for each in _read(journal) if every and each.status == "suggested"]
     chosen = suggested if every else _require_ids(ids)
@@ -98,7 +98,7 @@ def approve(
 def drop(
     *, ids: IdsOption = None, journal: JournalOption, memory: ServedMemoryOption = None
 ) -> None:
-    """Drop corrections: they are not learnt, also if they are suggested again."""
+    """Drop corrections: fine-tuning ignores them, even if they are suggested again."""
     _read(journal)
     dropped = CorrectionJournal(journal).decide("dropped", _require_ids(ids))
     if memory:
@@ -108,14 +108,14 @@ def drop(
 
 @corrections.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="It ends in .tmx.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file, .tmx.")],
     *,
     journal: JournalOption,
     languages: PairOption,
 ) -> None:
     """Write the approved corrections to a file that `download.corpora` reads.
 
-    Each stands there once; of those that contradict each other, the newest.
+    The file has the newest correction of each source.
     """
     pair = read_languages(languages)
     chosen = select_corrections(_read(journal), pair)
@@ -134,20 +134,22 @@ def delete(
     ] = None,
     memory: ServedMemoryOption = None,
 ) -> None:
-    """Delete what a user gave from the journal, and so from the next training text.
+    """Delete corrections of a user from the journal, and so from later training text.
 
-    The file is written anew, whole or not at all; nothing of what is deleted stays in it, nor, with
-    `--memory`, in the memory that it was approved for.
+    The file is rewritten completely or not at all. No deleted text remains in it nor, with
+    `--memory`, in the memory.
     """
-    if key_digest and len(key_digest) < SHORTEST_DIGEST:
-        raise ConfigError(f"--key-digest needs {SHORTEST_DIGEST} characters or more of the digest")
+    if key_digest and len(key_digest) < MIN_DIGEST_CHARACTERS:
+        raise ConfigError(
+            f"--key-digest requires at least {MIN_DIGEST_CHARACTERS} characters of the digest"
+        )
     chosen = ids or [] if key_digest else _require_ids(ids)
-    is_meant = partial(_is_meant, chosen, key_digest or "")
-    known = [each for each in _read(journal) if is_meant(each)]
-    if memory:  # before the journal forgets which are meant
+    is_selected = partial(_is_selected, chosen, key_digest or "")
+    selected = [each for each in _read(journal) if is_selected(each)]
+    if memory:  # first, because it needs the ids from the journal
         key = (key_digest or "")[:KEY_CHARACTERS]
-        _make_memory(memory).delete(origins=[each.id for each in known], key=key)
-    typer.echo(f"deleted: {len(CorrectionJournal(journal).delete(is_meant))}")
+        _make_memory(memory).delete(origins=[each.id for each in selected], key=key)
+    typer.echo(f"deleted: {len(CorrectionJournal(journal).delete(is_selected))}")
 
 
 @corrections.command("import")
@@ -160,10 +162,10 @@ def import_file(
         bool, typer.Option("--approved", help="Approve them, as a translator's work.")
     ] = False,
 ) -> None:
-    """Add the translated units of a file to the journal as suggestions, or as approved.
+    """Add the translated units of a file to the journal, as suggested or approved corrections.
 
-    Files are of any format of parallel text: TMX, XLIFF, PO, TSV, CSV, XLSX. Units that are not
-    translated are left out.
+    The file may have any format of parallel text: TMX, XLIFF, PO, TSV, CSV, XLSX. Untranslated
+    units are skipped.
     """
     pair, entries = read_languages(languages), CorrectionJournal(journal)
     added = entries.suggest(
@@ -186,9 +188,9 @@ def import_units(
     project: ProjectOption = "",
     key_digest: KeyOption = "",
 ) -> None:
-    """Put the translated units of a file into the memory; make it if it is missing.
+    """Import the translated units of a file into the memory, which is created if it is missing.
 
-    They are served as approved. A unit whose source is there replaces the old one.
+    The units count as approved. A unit replaces an existing unit of the same source.
     """
     from nmt_core.translation.memory.store import MemoryUnit
 
@@ -221,15 +223,15 @@ def search_memory(
     project: ProjectOption = "",
     key_digest: KeyOption = "",
     threshold: Annotated[
-        float, typer.Option(metavar="S", min=0.01, max=1, help="Least similarity.")
+        float, typer.Option(metavar="S", min=0.01, max=1, help="Minimum similarity.")
     ] = 0.75,
-    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="How many.")] = 5,
+    most: Annotated[int, typer.Option("--most", metavar="N", min=1, help="Maximum matches.")] = 5,
 ) -> None:
-    """Show the units most like a text, the most similar first, with tabs between the fields.
+    """Show the units most similar to a text, best first, with tabs between the fields.
 
-    They are: similarity, what differs, translation. `[-so-]` stands in the memory alone, `{+so+}`
-    in the text alone. Similarity is 1 less the characters that are put in, left out or exchanged,
-    as a share of the longer text.
+    The fields are: similarity, difference, translation. `[-so-]` is only in the memory, `{+so+}`
+    only in the text. Similarity is 1 minus the character edits divided by the length of the longer
+    text.
     """
     from nmt_core.translation.memory.search import format_differences
 
@@ -242,7 +244,7 @@ def search_memory(
 
 
 def escape_unprintable(text: str) -> str:
-    """Return text with what a terminal would not show, or obey, as escapes."""
+    """Return text with unprintable and control characters escaped."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
@@ -263,25 +265,25 @@ def _make_scope(languages: str, project: str, key_digest: str) -> "MemoryScope":
 def _open_memory(path: Path) -> "TranslationMemory":
     """Open a memory, which must exist."""
     if not path.exists():
-        raise ConfigError(f"{path} does not exist; nmt memory import makes it")
+        raise ConfigError(f"{path} does not exist; create it with nmt memory import")
     return _make_memory(path)
 
 
 def _read(journal: Path) -> list[Correction]:
     """Return the corrections of a journal, which must exist."""
     if not journal.exists():
-        raise ConfigError(f"{journal} does not exist; name the file of nmt serve --corrections")
+        raise ConfigError(f"{journal} does not exist; give the file of nmt serve --corrections")
     return CorrectionJournal(journal).read()
 
 
 def _require_ids(ids: Collection[str] | None) -> Collection[str]:
     if not ids:
-        raise ConfigError("no correction is named; give ids as nmt corrections list shows them")
+        raise ConfigError("no correction is selected; give ids from nmt corrections list")
     return ids
 
 
-def _is_meant(ids: Collection[str], key_digest: str, correction: Correction) -> bool:
-    """Tell whether a correction has one of some ids, or is of a key."""
+def _is_selected(ids: Collection[str], key_digest: str, correction: Correction) -> bool:
+    """Return whether a correction has one of some ids, or belongs to a key."""
     key = correction.suggestion.key
     is_of_key = key.startswith(key_digest) or key_digest.startswith(key)
     return correction.id in ids or bool(key and key_digest and is_of_key)

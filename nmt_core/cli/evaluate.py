@@ -1,4 +1,4 @@
-"""``nmt evaluate``: scores of exported models on a test set of your own."""
+"""``nmt evaluate``: score exported models on your own test set."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ from nmt_core.evaluation.registry import (
 from nmt_core.evaluation.significance import Difference, compare_systems
 
 RESAMPLES = 1000
-"""Bootstrap samples of each interval."""
+"""Number of bootstrap samples of each interval."""
 
 
 def evaluate(
@@ -37,7 +37,7 @@ def evaluate(
         list[Path],
         typer.Option(
             metavar="FILE",
-            help="Reference translations, one a line, UTF-8; repeatable, for several of each line.",
+            help="References, one per line, UTF-8; repeat for several references per line.",
         ),
     ],
     metric: Annotated[
@@ -54,11 +54,11 @@ def evaluate(
 ) -> None:
     """Score models on a test set.
 
-    Scores are sacreBLEU's, of raw text, with 95 % intervals by bootstrap and the signature that
-    another program needs to compute the same.
+    Scores are sacreBLEU's on raw text, with 95 % bootstrap intervals and the signature that another
+    program needs to compute the same score.
 
-    Several models are tested against each other by approximate randomization, corrected for the
-    number of pairs. A difference whose p-value is not small may be chance.
+    Several models are compared pairwise by approximate randomization, with p-values corrected for
+    the number of pairs. A difference with a large p-value may be due to chance.
 
     **Examples**
 
@@ -72,9 +72,9 @@ def evaluate(
         metrics = [METRICS.check(name) for name in metric or DEFAULT_METRICS]
     except ValueError as error:
         raise ConfigError(f"--metric {error}") from None
-    for option, given in (("--model", model), ("--reference", reference)):
-        if len({path.resolve() for path in given}) != len(given):
-            raise ConfigError(f"{option} names a path twice; give each once")
+    for option, option_paths in (("--model", model), ("--reference", reference)):
+        if len({path.resolve() for path in option_paths}) != len(option_paths):
+            raise ConfigError(f"{option} has the same path twice; give each path once")
     sources, *columns = read_columns(source, *reference)
     several = len(columns) > 1
     references: Sequence[Reference] = [*zip(*columns, strict=True)] if several else columns[0]
@@ -104,7 +104,7 @@ def render_scores(
     metrics: Sequence[str],
     language: str,
 ) -> Table:
-    """Return the scores of all systems with their intervals and signatures."""
+    """Return a table of all scores with their intervals and signatures."""
     table = Table(
         "model",
         "metric",

@@ -47,11 +47,12 @@ def explain(
     beam_size: BeamSize = None,
     diversity: Annotated[
         float | None,
-        typer.Option(metavar="D", min=0, help="Diversity of the N translations: 0 none, 1 much."),
+        typer.Option(metavar="D", min=0, help="Diversity of the N translations: 0 off, 1 high."),
     ] = None,
     prefix: Prefix = "",
     attention: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the attention of each best one there.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Draw the best translation's attention there."),
     ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Draw each head, and the encoder's attention, too.")
@@ -70,7 +71,7 @@ def explain(
 ) -> None:
     """Show alternatives, attention and scores.
 
-    Each line is one sentence. Word alignments are written, too.
+    Each line is one sentence.
 
     **Examples**
 
@@ -89,9 +90,9 @@ def explain(
     tokens so far, rank (`end` if finished), log-probability and text.
     """
     if beam_size and n_best > beam_size:
-        raise ConfigError(f"--n-best {n_best} needs a beam at least as wide; use --beam-size")
+        raise ConfigError(f"--n-best {n_best} exceeds --beam-size {beam_size}; raise --beam-size")
     if attention and attention.exists():
-        raise ConfigError(f"--attention {attention} exists; name a new folder")
+        raise ConfigError(f"--attention {attention} exists; give a new folder")
     if heads and not attention:
         raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
@@ -101,7 +102,7 @@ def explain(
         return
     size = max(beam_size or translator.config.beam.beam_size, n_best)
     explainer = Explainer(translator, beginning, size, n_best, diversity)
-    explainer.search([])  # refuses what is out of range before any line comes
+    explainer.search([])  # checks the options before any line is read
     if alignments and translator.load_aligner() is None:
         raise ConfigError("this model was exported without an aligner; export it again")
     if attention:  # before any work, since both are optional
@@ -118,7 +119,7 @@ def explain(
 def write_search(
     translator: Translator, portions: Iterable[list[str]], beam_size: int | None, prefix: str
 ) -> None:
-    """Write the hypotheses of each line after each token of the search."""
+    """Print the hypotheses of each line after each token of the search."""
     for number, line in enumerate(chain.from_iterable(portions), start=1):
         steps = translator.trace_search(line, beam_size=beam_size, prefix=prefix)
         for length, step in enumerate(steps, start=1):
@@ -129,7 +130,7 @@ def write_search(
 
 @dataclass
 class Explainer:
-    """A search that also writes word alignments, and notes lines whose attention is drawn."""
+    """A search that also writes word alignments, and records translations for attention maps."""
 
     translator: Translator
     prefix: str
@@ -139,9 +140,9 @@ class Explainer:
     links: TextIO | None = None
     """The file of word alignments."""
     count: int = 0
-    """Lines so far."""
+    """Number of lines so far."""
     best: dict[int, tuple[str, Translation]] = field(default_factory=dict)
-    """Lines that have tokens, by number, and their best translations."""
+    """Nonempty lines by number, with their best translations."""
 
     def search(self, lines: list[str]) -> list[list[Translation]]:
         """Return the translations of each line, best first."""

@@ -1,4 +1,4 @@
-"""Lines of text from a stream as they come in, and records of their translations."""
+"""Read lines of text from a stream, and write records of their translations."""
 
 import io
 import select
@@ -17,27 +17,27 @@ from nmt_core.documents.review import report_doubts
 from nmt_core.literals.checking import Breach
 from nmt_core.translation.translation import Translation
 
-FIRST_LINES, MOST_LINES, GROWTH = 16, 8192, 8
-"""Lines translated together, at first and at most, and how many times more from one portion to the
-next: output begins early, memory is bounded, and cores seldom wait for the last batch of one."""
+FIRST_LINES, MAX_LINES, GROWTH = 16, 8192, 8
+"""Lines per portion at first and at most, and the growth factor between portions: output begins
+early, memory is bounded, and cores are rarely idle."""
 
 WAIT_SECONDS = 0.05
-"""Seconds to wait for more lines before those that are there are translated."""
+"""Seconds to wait for more lines before the available lines are translated."""
 
-MOST_LINE_BYTES = 2**24
-"""Bytes of a line; a longer one is not text."""
+MAX_LINE_BYTES = 2**24
+"""Maximum bytes of a line."""
 
 
 def open_standard_input() -> io.BufferedIOBase:
-    """Return the bytes of standard input."""
+    """Return standard input as a binary stream."""
     if sys.stdin is None:
-        raise CorpusError("standard input is closed; give lines by a pipe or by < FILE")
+        raise CorpusError("standard input is closed; use a pipe or < FILE")
     assert isinstance(sys.stdin.buffer, io.BufferedIOBase)
     return sys.stdin.buffer
 
 
 def decode_argument(text: str, *, name: str) -> str:
-    """Return a text of the command line."""
+    """Return a text of the command line; raise a ConfigError if it is not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -53,7 +53,7 @@ def open_lines(path: Path) -> Iterator[str]:
         with path.open("rb") as file:
             yield from decode_lines(file, name=str(path))
     except OSError as error:
-        raise CorpusError(f"{path} cannot be read ({error.strerror}); name a text file") from None
+        raise CorpusError(f"{path} cannot be read ({error.strerror}); give a text file") from None
 
 
 def read_columns(source: Path, *targets: Path) -> list[list[str]]:
@@ -66,30 +66,30 @@ def read_columns(source: Path, *targets: Path) -> list[list[str]]:
                 f"of one must translate line N of the other"
             )
     if not columns[0]:
-        raise CorpusError(f"{source} holds no line; give one that does")
+        raise CorpusError(f"{source} is empty; give a file with lines")
     return columns
 
 
 def decode_lines(stream: Iterable[bytes], *, name: str = "the input") -> Iterator[str]:
-    r"""Yield the lines of a binary stream, ended by ``\n`` alone."""
+    r"""Yield the lines of a binary stream; only ``\n`` ends a line."""
     for number, line in enumerate(stream, start=1):
         yield decode_utf8(line.removesuffix(b"\n"), name, line=number)
 
 
 def open_portions(arguments: list[str] | None) -> Iterable[list[str]]:
-    """Return the lines of the command line, or else those of standard input as they come."""
+    """Return the lines of the command line, or of standard input, in portions."""
     if arguments is not None:
         return [[decode_argument(line, name="LINE") for line in arguments]]
     source = open_standard_input()
     if source.isatty():
-        typer.echo("Write lines; each is translated when it ends. Ctrl-D ends.", err=True)
+        typer.echo("Write lines; each is translated at its end. Press Ctrl-D to stop.", err=True)
     return read_chunks(source)
 
 
 def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterator[list[str]]:
-    r"""Yield the lines of a stream, ended by ``\n`` alone, more and more at a time up to a limit.
+    r"""Yield the lines of a stream in growing portions; only ``\n`` ends a line.
 
-    Where lines come in slowly, those that are there do not wait for others.
+    If lines arrive slowly, the available lines do not wait for others.
     """
     size, rest, numbers = FIRST_LINES, b"", count(1)
     lines: deque[str] = deque()
@@ -101,18 +101,18 @@ def read_chunks(stream: io.BufferedIOBase, *, name: str = "the input") -> Iterat
         if not is_open and rest:
             whole.append(rest)
         lines.extend(decode_utf8(line, name, line=next(numbers)) for line in whole)
-        if len(rest) > MOST_LINE_BYTES:
+        if len(rest) > MAX_LINE_BYTES:
             raise CorpusError(
-                f"line {next(numbers)} of {name} is longer than {MOST_LINE_BYTES:,} bytes; end "
-                f"lines by newlines"
+                f"line {next(numbers)} of {name} is longer than {MAX_LINE_BYTES:,} bytes; end "
+                f"lines with newlines"
             )
         while len(lines) >= size or (lines and not (is_open and has_more(stream))):
             yield [lines.popleft() for _ in range(min(size, len(lines)))]
-            size = min(GROWTH * size, MOST_LINES)
+            size = min(GROWTH * size, MAX_LINES)
 
 
 def has_more(stream: io.BufferedIOBase) -> bool:
-    """Tell whether a stream goes on, or ends, within ``WAIT_SECONDS``."""
+    """Return whether a stream has more bytes, or ends, within ``WAIT_SECONDS``."""
     try:
         return bool(select.select([stream], [], [], WAIT_SECONDS)[0])
     except io.UnsupportedOperation:  # bytes in memory
@@ -121,7 +121,7 @@ def has_more(stream: io.BufferedIOBase) -> bool:
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[int], None]]:
-    """Show the number of lines done, on a terminal that does not also show the translations."""
+    """Show the number of translated lines, unless the terminal shows the translations."""
     if not sys.stderr.isatty() or sys.stdout.isatty():
         yield lambda _: None
         return
@@ -138,10 +138,10 @@ def write_portions(
     format_line: Callable[[int, Sequence[Translation]], Iterable[str]],
     flag_below: float,
 ) -> None:
-    """Translate portions of lines to standard output, and report doubts on standard error.
+    """Write translations of portions to standard output, and reports to standard error.
 
-    ``format_line`` returns the records of a line by its number, from 1. Lines of a confidence below
-    ``flag_below`` are reported.
+    ``format_line`` returns the records of a line, given its number from 1. Lines whose confidence
+    is below ``flag_below`` are reported.
     """
     numbers = count(1)
     with show_progress() as advance:

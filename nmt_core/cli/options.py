@@ -1,4 +1,4 @@
-"""Options that commands share, and the translator that they name."""
+"""Options that commands share, and the translator that they select."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +15,11 @@ EXPORTED = Path("models/export")
 
 
 def find_exported() -> Path:
-    """Return the exported model of the current folder."""
+    """Return the exported model in the current folder."""
     if not EXPORTED.is_dir():
-        raise ConfigError(f"--model is missing, and {EXPORTED} does not exist here; name a model")
+        raise ConfigError(
+            f"--model is missing, and {EXPORTED} does not exist here; add --model DIR"
+        )
     return EXPORTED
 
 
@@ -41,13 +43,13 @@ Prefix = Annotated[
     str, typer.Option(metavar="TEXT", help="Prefix of every translation, in whole words.")
 ]
 Temperature = Annotated[
-    float, typer.Option(metavar="T", min=0, help="Of sampling; 0 takes the likeliest token.")
+    float, typer.Option(metavar="T", min=0, help="Temperature; 0 takes the most likely token.")
 ]
 TopK = Annotated[
-    int | None, typer.Option(metavar="K", min=1, help="Sample from the K likeliest tokens only.")
+    int | None, typer.Option(metavar="K", min=1, help="Sample only from the K most likely tokens.")
 ]
 TopP = Annotated[
-    float, typer.Option(metavar="P", help="Nucleus: the likeliest tokens of probability P.")
+    float, typer.Option(metavar="P", help="Nucleus sampling from the probability mass P.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed.")]
 Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:1.")]
@@ -55,7 +57,7 @@ EngineName = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="ctranslate2 or torch; auto takes the fastest on a processor, torch on a GPU.",
+        help="ctranslate2 or torch; auto is the fastest on a CPU, torch on a GPU.",
     ),
 ]
 Changes = Annotated[
@@ -70,17 +72,17 @@ GlossaryFile = Annotated[
 ]
 MemoryFile = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Take approved translations of nmt memory import."),
+    typer.Option(metavar="FILE", help="Use approved translations of nmt memory import."),
 ]
 ReviewBelow = Annotated[
     float,
     typer.Option(
-        metavar="P", min=0, max=1, help="Mark segments of a confidence below P for review."
+        metavar="P", min=0, max=1, help="Mark segments with a confidence below P for review."
     ),
 ]
 TagName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Origin of the text: a tag of the model, see its card."),
+    typer.Option(metavar="NAME", help="Domain of the text: a tag of the model; see its card."),
 ]
 
 
@@ -102,13 +104,13 @@ def open_translator(
     if glossary:
         if translator.languages is None:
             raise ConfigError(
-                f"{model} does not say which languages it translates, so --glossary has none; "
-                f"export it again with download.languages in params.yaml"
+                f"--glossary requires a model that names its languages; set download.languages in "
+                f"params.yaml, and export {model} again"
             )
         translator = translator.add_glossary(Glossary.load(glossary, translator.languages.codes))
     if memory:
         if not memory.exists():
-            raise ConfigError(f"--memory {memory} does not exist; nmt memory import makes it")
+            raise ConfigError(f"--memory {memory} does not exist; create it with nmt memory import")
         from nmt_core.translation.memory.store import TranslationMemory  # optional
 
         translator = translator.add_memory(TranslationMemory(memory))

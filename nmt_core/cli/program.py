@@ -21,9 +21,9 @@ class Command(NamedTuple):
     """A command that is imported when it runs."""
 
     target: str
-    """Place of the function or Typer application: ``module:thing``."""
+    """The function or Typer application, as ``module:name``."""
     help: str
-    """Its line in ``nmt --help``."""
+    """The command's line in ``nmt --help``."""
 
 
 BUILT_IN = {
@@ -38,7 +38,7 @@ BUILT_IN = {
     "corrections": Command("nmt_core.cli.corrections:corrections", "Decide on corrections."),
     "memory": Command("nmt_core.cli.corrections:memory", "Keep approved translations."),
     "verify": Command("nmt_core.cli.verify:verify", "Check an exported model."),
-    "next": Command("nmt_core.cli.sample:next_tokens", "Show the likeliest next tokens."),
+    "next": Command("nmt_core.cli.sample:next_tokens", "Show the most likely next tokens."),
     "tokenize": Command("nmt_core.cli.sample:tokenize_lines", "Show the tokens of lines."),
     "align": Command("nmt_core.cli.align:align", "Align the words of parallel text."),
 }
@@ -51,7 +51,7 @@ its docstring. Offer a ``Command`` by an entry point to keep ``nmt --help`` fast
 
 
 class CommandGroup(TyperGroup):
-    """Loads commands by name, and reports users' errors in one sentence."""
+    """Loads commands by name, and prints errors in one sentence."""
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:
@@ -59,7 +59,7 @@ class CommandGroup(TyperGroup):
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command as the program's help lists it, or None if there is none of the name."""
+        """Return a command for the list in the program's help, or None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         return TyperCommand(cmd_name, help=describe_command(cmd_name))
@@ -82,7 +82,7 @@ class CommandGroup(TyperGroup):
     @override
     def invoke(self, ctx: Any) -> Any:
         if sys.stdout is None:
-            fail("standard output is closed; leave it open, or write > FILE")
+            fail("standard output is closed; open it, or use > FILE")
         try:
             answer = super().invoke(ctx)
             sys.stdout.flush()
@@ -98,7 +98,7 @@ class CommandGroup(TyperGroup):
             ):  # what is left cannot be written either
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             what = error.filename or "standard input or output"
-            fail(f"{what} failed ({error.strerror}); make room, or give another file")
+            fail(f"{what} failed ({error.strerror}); free disk space, or give another file")
         return answer
 
 
@@ -115,7 +115,7 @@ def describe_command(name: str) -> str:
 
 
 def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
-    """Return the error that says what to install for a command that lacks a module."""
+    """Return the message that names the missing package of a command."""
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error
@@ -125,7 +125,7 @@ def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
 
 
 def fail(message: str) -> NoReturn:
-    """Write one red line and end with status 1."""
+    """Print one red line to standard error and exit with status 1."""
     from rich.console import Console  # slow to import
 
     Console(stderr=True).print(

@@ -1,4 +1,4 @@
-"""``nmt sample``, ``next`` and ``tokenize``: what a model draws, expects next, and reads."""
+"""``nmt sample``, ``next`` and ``tokenize``: samples, next tokens, and tokens of lines."""
 
 from functools import partial
 from itertools import chain
@@ -47,8 +47,8 @@ def sample_lines(
 ) -> None:
     """Sample translations of lines.
 
-    They are drawn from the model's distribution. Each line is one sentence; its samples depend on
-    its text and the random seed alone.
+    Samples are drawn from the model's distribution. Each line is one sentence; its samples depend
+    only on its text and the random seed.
 
     **Example**
 
@@ -74,7 +74,7 @@ def sample_lines(
 def draw_samples(
     translator: Translator, sampling: SamplingConfig, prefix: str, lines: list[str]
 ) -> list[list[Translation]]:
-    """Return samples of lines that begin with a prefix."""
+    """Return samples of the translations of lines that begin with a prefix."""
     return translator.sample(lines, sampling, prefixes=[prefix] * len(lines))
 
 
@@ -89,10 +89,10 @@ def next_tokens(
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
-    """Show the likeliest next tokens.
+    """Show the most likely next tokens.
 
-    They are those of a translation that begins with a prefix. Each record has a token and, after a
-    tab, its probability. `</s>` is the end of the sentence; `▁` begins a word.
+    The tokens follow a prefix of the translation. Each record has a token, a tab and the token's
+    probability. `</s>` is the end of the sentence; `▁` begins a word.
 
     **Example**
 

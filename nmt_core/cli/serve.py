@@ -1,4 +1,4 @@
-"""``nmt serve``: translations over HTTP, and on a web page."""
+"""``nmt serve``: translate over HTTP and on a web page."""
 
 import re
 from functools import partial
@@ -38,7 +38,7 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            metavar="ADDRESS", help="Address to listen on; by default, this machine alone."
+            metavar="ADDRESS", help="Address to listen on; by default, only this machine."
         ),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="N", min=0, help="Port; 0 takes a free one.")] = 5001,
@@ -48,18 +48,18 @@ def serve(
     api_keys: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Require an API key of this file, one a line. \\[default: all]"
+            metavar="FILE", help="Require an API key of this file, one per line. \\[default: none]"
         ),
     ] = None,
     rate_limit: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Texts a minute of a user. \\[default: any number]"),
+        typer.Option(metavar="N", min=1, help="Texts per user and minute. \\[default: no limit]"),
     ] = None,
     max_characters: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Characters of a request.")
+        int, typer.Option(metavar="N", min=1, help="Maximum characters of a request.")
     ] = 100_000,
     max_file_bytes: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Bytes of a file to translate.")
+        int, typer.Option(metavar="N", min=1, help="Maximum bytes of a file.")
     ] = 10_000_000,
     suggestions: Annotated[
         str,
@@ -81,11 +81,11 @@ def serve(
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-* headers are believed."),
+        typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded-* headers are trusted."),
     ] = None,
     origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="URL", help="A site whose pages may use the server (CORS)."),
+        typer.Option(metavar="URL", help="A site whose pages can use the server (CORS)."),
     ] = None,
 ) -> None:
     """Translate over HTTP and on a web page.
@@ -96,15 +96,15 @@ def serve(
 
         nmt serve --model models/de-en --model models/en-de --port 8000
 
-    `/docs` describes the API, `/status` names the models, `/metrics` is for Prometheus. Logs hold
-    no text of users. A model that is replaced on disk is loaded without a failed request; a broken
-    one is refused, and the old one stays.
+    `/docs` describes the API, `/status` lists the models, `/metrics` is for Prometheus. Logs have
+    no text of users. The server loads a model that is replaced on disk without a failed request; it
+    rejects a broken model and keeps the old one.
 
-    It listens to this machine alone. To let others in, give `--host`, `--api-keys` (each line a key
-    and, after a space, its texts a minute), `--host-name` for every name that browsers use, and a
-    proxy before it for TLS.
+    By default, only this machine can connect. To serve other machines, set `--host`, `--api-keys`
+    (per line a key, a space and texts per minute), `--host-name` for every name that browsers
+    use, and a proxy for TLS.
     """
-    named = [*map(split_model, model)]
+    models = [*map(split_model, model)]
     settings = {
         "host": host,
         "port": port,
@@ -120,14 +120,14 @@ def serve(
         "workers": threads,
     }
     serve_models(
-        [WatchedModel(partial(poll_folder, folder), pair) for pair, folder in named],
+        [WatchedModel(partial(poll_folder, folder), pair) for pair, folder in models],
         partial(load_tried, engine=engine, device=device, threads=threads),
         build(ServerConfig, settings, at="serve"),
         keys=api_keys,
     )
 
 
-def split_model(given: str) -> tuple[tuple[str, str] | None, Path]:
-    """Return the languages that an option names, if it does, and the folder."""
-    named = PAIR_AND_FOLDER.fullmatch(given)
-    return ((named[1].lower(), named[2].lower()), Path(named[3])) if named else (None, Path(given))
+def split_model(value: str) -> tuple[tuple[str, str] | None, Path]:
+    """Return the language pair of a ``--model`` option, or None, and the folder."""
+    match = PAIR_AND_FOLDER.fullmatch(value)
+    return ((match[1].lower(), match[2].lower()), Path(match[3])) if match else (None, Path(value))

@@ -31,7 +31,7 @@ from nmt_core.translation.translation import Translation, translate_texts
 from nmt_core.translation.translator import Translator
 
 FLAG_BELOW = 0.1
-"""Lines of a confidence below this are reported."""
+"""Lines whose confidence is below this are reported."""
 
 
 def translate(
@@ -41,13 +41,13 @@ def translate(
     beam_size: BeamSize = None,
     whole_lines: Annotated[
         bool,
-        typer.Option("--whole-lines", help="Translate a line as it is, even of several sentences."),
+        typer.Option("--whole-lines", help="Do not split lines into sentences."),
     ] = False,
     checks: Annotated[
-        bool, typer.Option("--checks", help="Write which numbers, placeholders etc. are lost.")
+        bool, typer.Option("--checks", help="Add lost numbers, placeholders and other literals.")
     ] = False,
     confidence: Annotated[
-        bool, typer.Option("--confidence", help="Write the probability that it is good.")
+        bool, typer.Option("--confidence", help="Add the probability of a good translation.")
     ] = False,
     glossary: GlossaryFile = None,
     memory: MemoryFile = None,
@@ -58,8 +58,8 @@ def translate(
 ) -> None:
     """Translate lines.
 
-    Lines are arguments, or come by standard input. One line in gives one line out, in the same
-    order, as soon as it comes. Each sentence of a line is translated by itself.
+    Lines are arguments, or come from standard input. Each line gives one line of output, in the
+    same order, as soon as it arrives. Each sentence of a line is translated separately.
 
     **Examples**
 
@@ -69,12 +69,12 @@ def translate(
 
         nmt translate --glossary terms.tsv --checks --confidence < in.txt
 
-    With tabs between them follow, if asked for: `kept` or what was lost, such as `missing 94, unit
-    5`; the confidence, such as `0.87`, or `-` if there is none. Lines that need review are named on
-    standard error.
+    `--checks` and `--confidence` add fields after tabs: `kept` or the lost literals, such as
+    `missing 94, unit 5`; the confidence, such as `0.87`, or `-` if there is none. Lines that need
+    review are reported on standard error.
 
-    A line of `--glossary` has a term, its translation and further forms that count, with tabs
-    between them; a term alone stays as it is.
+    A line of `--glossary` has a term, its translation and other accepted forms, separated by tabs;
+    a term without translation stays unchanged.
 
     See also: `nmt translate-file` for documents and running text, `nmt explain` for alternatives,
     scores, attention and alignments, `nmt sample`, `nmt next`.
@@ -86,8 +86,8 @@ def translate(
         model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
     )
     if translator.confidence_model is None and confidence:
-        raise ConfigError("this model has no confidence, as its card may explain")
-    translator.config.beam.change(beam_size=beam_size)  # refuses a wrong one before any line comes
+        raise ConfigError("this model does not estimate confidence; remove --confidence")
+    translator.config.beam.change(beam_size=beam_size)  # checks the option before any line is read
     search = partial(search_whole if whole_lines else search_by_sentence, translator, beam_size)
     write = partial(format_line, checks=checks, confidence=confidence)
     write_portions(portions, search, write, FLAG_BELOW)
@@ -104,11 +104,11 @@ def search_by_sentence(
 def search_whole(
     translator: Translator, beam_size: int | None, lines: Sequence[str]
 ) -> list[list[Translation]]:
-    """Return the translation of each line as a whole, approved ones from the memory."""
+    """Return the translation of each line as one sentence, from the memory if it has one."""
     approved = [translator.recall(line) for line in lines]
-    rest = [line for line, own in zip(lines, approved, strict=True) if own is None]
-    searched = iter(translator.search(rest, beam_size=beam_size, n_best=1, probabilities=False))
-    return [next(searched) if own is None else [own] for own in approved]
+    new = [line for line, translation in zip(lines, approved, strict=True) if translation is None]
+    searched = iter(translator.search(new, beam_size=beam_size, n_best=1, probabilities=False))
+    return [next(searched) if each is None else [each] for each in approved]
 
 
 def format_line(
@@ -125,11 +125,10 @@ def format_line(
 
 
 def refuse_files(lines: Sequence[str]) -> None:
-    """Refuse names of files, which another command translates."""
+    """Raise a ConfigError for a line that is the name of a file."""
     for line in lines:
         with suppress(OSError, ValueError):  # the name is too long
             if Path(line).is_file():
                 raise ConfigError(
-                    f"{line} names a file, which nmt translate-file translates; give a line that "
-                    f"ends so by standard input"
+                    f"{line} is a file; use nmt translate-file, or give the line on standard input"
                 )

@@ -50,13 +50,13 @@ def translate_documents(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Translation of one document. \\[letter.en.docx]"),
+        typer.Option(metavar="FILE", help="Output file. \\[default: such as letter.en.docx]"),
     ] = None,
     encoding: Annotated[
         str | None, typer.Option(metavar="NAME", help="Such as windows-1252. \\[default: UTF-8]")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Overwrite a translation that exists.")
+        bool, typer.Option("--force", help="Overwrite existing translations.")
     ] = False,
     review: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write each segment to this XLIFF.")
@@ -72,9 +72,9 @@ def translate_documents(
 ) -> None:
     """Translate documents.
 
-    letter.docx becomes letter.en.docx. Line ends, lists, tags, links, code and times stay as they
-    are, and so does what is translated already in .po and .xlf. Segments that need review are named
-    on standard error.
+    letter.docx becomes letter.en.docx. Line ends, lists, tags, links, code and times stay
+    unchanged, and so do existing translations in .po and .xlf. Segments that need review are
+    reported on standard error.
 
     **Examples**
 
@@ -84,7 +84,7 @@ def translate_documents(
 
         nmt translate-file --format html < page.html > translated.html
 
-    Correct the file of `--review`, and `nmt corrections import` takes it.
+    Correct the file of `--review`, then import it with `nmt corrections import`.
     """
     paths = documents or []
     if kind is not None and kind not in FORMATS:
@@ -96,7 +96,7 @@ def translate_documents(
     )
     if review:
         if translator.languages is None:
-            raise ConfigError("--review names languages, and the model does not say its own")
+            raise ConfigError("--review requires a model that names its languages")
         refuse_unwritable(review, force=force)
     opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
     translated: dict[str, TranslatedDocument] = {}
@@ -129,7 +129,7 @@ def translate_stream(
         refuse_unwritable(output, force=force)
     stream = open_standard_input()
     if stream.isatty():
-        typer.echo("Write text; it is translated when Ctrl-D ends it.", err=True)
+        typer.echo("Write text; press Ctrl-D to translate it.", err=True)
     data = stream.read(MAX_DOCUMENT_BYTES + 1)
     translated = translate_data(data, kind, translator, encoding)
     if output:
@@ -142,7 +142,7 @@ def translate_stream(
 
 
 def report_document(name: str, document: TranslatedDocument, review_below: float) -> None:
-    """Print how many texts of a document stay as they are or need review, and why."""
+    """Print how many texts of a document are not translated or need review, and why."""
     for reason, count in (+document.untranslated).items():
         texts = f"{count:,} text{'s' * (count > 1)}"
         typer.echo(f"{name}: not translated: {texts} {reason.value}", err=True)

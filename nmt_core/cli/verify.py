@@ -23,12 +23,12 @@ def verify(
 ) -> None:
     """Check an exported model.
 
-    Every file is checked by its digest, and of a translator also its golden sentences: lines whose
-    translations were kept when the model was exported, by each of its engines. Another processor
-    may round otherwise and differ where two translations are almost equally good.
+    The command compares the digest of every file. For a translator, it also translates the golden
+    sentences with each engine and compares the result with the export. Another processor rounds
+    differently, so a few sentences may differ.
 
-    That finds accidents, not forgeries: to know who made a model, compare the digest shown with the
-    `bundle_sha256` of the registry.
+    This finds accidents, not forgeries: to know who made a model, compare the printed digest with
+    the `bundle_sha256` in the registry.
 
     **Example**
 
@@ -38,7 +38,7 @@ def verify(
     of_translator = isinstance(kind, int)
     seal.verify_bundle(model, expected=seal.FORMAT if of_translator else kind)
     typer.echo(f"bundle_sha256: {seal.digest_bundle(model)}")
-    typer.echo("Every file is as it was written.")
+    typer.echo("All files are intact.")
     if not of_translator:
         return
     changed = 0
@@ -48,9 +48,9 @@ def verify(
         for source, before, now in mismatches:
             typer.echo(f"{engine}: {source!r} was translated as {before!r}, and now as {now!r}")
         if not mismatches:
-            typer.echo(f"{engine}: every golden sentence is translated as when it was exported.")
+            typer.echo(f"{engine}: all golden sentences are translated as at the time of export.")
     if changed:
         raise BundleError(
-            f"{model} translates {changed} of its golden sentences otherwise than when it was "
-            f"exported; check device and library versions, and export it again if they are the same"
+            f"{model} translates {changed} golden sentences differently than at the time of "
+            f"export; check device and library versions, and export it again if they are the same"
         )

@@ -93,7 +93,7 @@ def test_invalid_input_gives_an_error_of_one_sentence(models, texts, tmp_path):
     latin.write_bytes("Käse\n".encode("latin-1"))
     given = {
         "has 4 lines and": (*one, "--source", source, "--reference", short),
-        "holds no line": (*one, "--source", empty, "--reference", empty),
+        "is empty": (*one, "--source", empty, "--reference", empty),
         "not UTF-8": (*one, "--source", latin, "--reference", short),
         "cannot be read": (*one, "--source", tmp_path / "none", "--reference", reference),
         "did you mean 'bleu'?": (*one, *texts, "--metric", "blue"),

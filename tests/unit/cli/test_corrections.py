@@ -122,8 +122,8 @@ def test_deleted_and_dropped_ones_leave_journal_and_memory(journal, memory):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["approve"], "no correction is named"),
-        (["delete"], "no correction is named"),
+        (["approve"], "no correction is selected"),
+        (["delete"], "no correction is selected"),
         (["drop", "nothing"], "has no correction 'nothing'"),
         (["delete", "--key-digest", "aa"], "needs 8 characters"),
         (["export", "x.tmx", "--languages", "deen"], "deen"),

@@ -92,7 +92,7 @@ def test_attention_is_drawn_for_each_line(bundle, tmp_path):
     assert ask("explain", bundle, "--attention", folder) == ask("explain", bundle)
     assert sorted(path.name for path in folder.iterdir()) == ["1.png", "2.png", "4.png"]
 
-    assert "exists; name a new folder" in refuse(
+    assert "exists; give a new folder" in refuse(
         "explain", "--model", bundle, "--attention", folder
     )
 
@@ -133,7 +133,7 @@ def test_alignments_are_a_line_for_each_translation(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--n-best", 3, "--beam-size", 2], "--n-best 3 needs a beam at least as wide"),
+        (["--n-best", 3, "--beam-size", 2], "--n-best 3 raise --beam-size"),
         (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
         (["--prefix", "a\udcff"], "--prefix is not UTF-8 (character 2)"),
         (["--alignments", "links"], "exported without an aligner"),

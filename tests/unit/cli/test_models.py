@@ -19,7 +19,7 @@ def test_verify_lists_files_and_checks_golden_sentences(bundle, monkeypatch):
 
     assert result.exit_code == 0
     assert f"bundle_sha256: {digest_bundle(bundle)}\n" in result.stdout
-    assert "torch: every golden sentence is translated as when it was exported." in result.stdout
+    assert "torch: all golden sentences are translated as at the time of export." in result.stdout
 
     loaded = iter([tiny_translator(seed=5), tiny_translator()])  # the first has changed
     monkeypatch.setattr(Translator, "load", lambda *_, **__: next(loaded))
@@ -67,7 +67,7 @@ def test_align_writes_a_line_of_links_a_pair(texts, aligner):
 def test_align_refuses_contradictory_options(texts, aligner, tmp_path):
     (tmp_path / "short").write_text("the house\n")
     refused = {
-        "say which aligner": (*texts, "--out", tmp_path / "links"),
+        "align requires either": (*texts, "--out", tmp_path / "links"),
         "add --out": (*texts, "--aligner", aligner),
         "has 5 lines": (*texts[:3], tmp_path / "short", "--learn", tmp_path / "aligner"),
         "contains other files than one aligner": (*texts, "--learn", tmp_path),
@@ -81,7 +81,7 @@ def test_align_refuses_contradictory_options(texts, aligner, tmp_path):
 def test_verify_checks_every_file_of_an_aligner(aligner, tmp_path):
     result = run("verify", "--model", aligner)
     assert result.exit_code == 0
-    assert "Every file is as it was written." in result.stdout
+    assert "All files are intact." in result.stdout
 
     shutil.copytree(aligner, tmp_path / "altered")
     (tmp_path / "altered" / "words.json").write_text("{}")

@@ -86,7 +86,7 @@ def test_exported_model_needs_no_name(bundle, tmp_path, monkeypatch):
         (["--memory", "none"], "--memory none does not exist"),
         (["--tag", "own"], "there is no tag 'own'; leave it out"),
         (["--glossary", "none"], "languages"),
-        ([__file__], f"{__file__} names a file"),
+        ([__file__], f"{__file__} is a file"),
     ],
     ids=str,
 )

@@ -340,4 +340,4 @@ def test_no_torch_is_needed(bundle):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert "ctranslate2_int8: every golden sentence is translated" in done.stdout
+    assert "ctranslate2_int8: all golden sentences are translated" in done.stdout
