@@ -56,7 +56,7 @@ def test_lines_are_split_as_python_splits_them(blocks, first, most):
     expected = io.StringIO(text, newline="\n").read().split("\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "FIRST_LINES", first)
-        patch.setattr(streams, "MOST_LINES", most)
+        patch.setattr(streams, "MAX_LINES", most)
         patch.setattr(
             streams, "decode_utf8", lambda data, _, *, line: (line, data.decode("latin-1"))
         )
@@ -66,6 +66,6 @@ def test_lines_are_split_as_python_splits_them(blocks, first, most):
 
 
 def test_a_line_without_an_end_is_refused(monkeypatch):
-    monkeypatch.setattr(streams, "MOST_LINE_BYTES", 1000)
+    monkeypatch.setattr(streams, "MAX_LINE_BYTES", 1000)
     with pytest.raises(CorpusError, match="line 3 of the input is longer than 1,000 bytes"):
         list(streams.read_chunks(io.BytesIO(b"a\nb\n" + b"c" * 1001)))

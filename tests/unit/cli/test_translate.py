@@ -41,7 +41,7 @@ def test_one_line_gives_one_line_in_order(bundle, monkeypatch):
     assert translate(bundle, *LINES, lines=["Brot"]) == expected  # stdin is not read
     assert translate(bundle, "--threads", 1) == expected
     monkeypatch.setattr(streams, "FIRST_LINES", 1)
-    monkeypatch.setattr(streams, "MOST_LINES", 3)
+    monkeypatch.setattr(streams, "MAX_LINES", 3)
     assert translate(bundle, lines=LINES * 3) == expected * 3
     assert translate(bundle, lines=[]) == ""
 
