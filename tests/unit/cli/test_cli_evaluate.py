@@ -97,8 +97,8 @@ def test_invalid_input_gives_an_error_of_one_sentence(models, texts, tmp_path):
         "not UTF-8": (*one, "--source", latin, "--reference", short),
         "cannot be read": (*one, "--source", tmp_path / "none", "--reference", reference),
         "did you mean 'bleu'?": (*one, *texts, "--metric", "blue"),
-        "--model names a path twice": (*one, *one, *texts),
-        "--reference names a path twice": (*one, *texts, "--reference", reference),
+        "--model has the same path twice": (*one, *one, *texts),
+        "--reference has the same path twice": (*one, *texts, "--reference", reference),
     }
 
     for expected, arguments in given.items():

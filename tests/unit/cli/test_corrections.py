@@ -125,7 +125,7 @@ def test_deleted_and_dropped_ones_leave_journal_and_memory(journal, memory):
         (["approve"], "no correction is selected"),
         (["delete"], "no correction is selected"),
         (["drop", "nothing"], "has no correction 'nothing'"),
-        (["delete", "--key-digest", "aa"], "needs 8 characters"),
+        (["delete", "--key-digest", "aa"], "at least 8 characters"),
         (["export", "x.tmx", "--languages", "deen"], "deen"),
         (["export", "x.csv", "--languages", "de-en"], "does not end in .tmx"),
         (["export", "x.tmx", "--languages", "D-E"], "D-E"),

@@ -82,7 +82,7 @@ def test_exported_model_needs_no_name(bundle, tmp_path, monkeypatch):
         (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
         (["\udcff"], "LINE is not UTF-8 (character 1)"),
         (["--device", "meta"], "there is no device 'meta' here"),
-        (["--confidence"], "this model has no confidence"),
+        (["--confidence"], "this model does not estimate confidence"),
         (["--memory", "none"], "--memory none does not exist"),
         (["--tag", "own"], "there is no tag 'own'; leave it out"),
         (["--glossary", "none"], "languages"),

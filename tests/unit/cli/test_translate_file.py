@@ -147,4 +147,4 @@ def test_model_without_languages_names_no_translation(bundle, tmp_path):
     (tmp_path / "a.txt").write_text("Hund")
 
     assert "needs --output" in refuse(bundle, tmp_path / "a.txt")
-    assert "--review names languages" in refuse(bundle, "--review", tmp_path / "x")
+    assert "--review requires a model" in refuse(bundle, "--review", tmp_path / "x")

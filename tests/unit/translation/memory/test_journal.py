@@ -169,7 +169,7 @@ def test_refused_lines_leave_the_journal_unchanged(journal, monkeypatch):
     [known] = journal.suggest(suggestion())
     before = journal.path.read_bytes()
 
-    with pytest.raises(NmtError, match="holds 100 bytes"):
+    with pytest.raises(NmtError, match="has reached the limit of 100 bytes"):
         journal.suggest(suggestion(target="Home."))
     with pytest.raises(ConfigError, match="has no correction 'nothing'; nmt corrections list"):
         journal.decide("approved", [known, "nothing"])

@@ -293,7 +293,7 @@ def test_full_disk_is_reported(memory):
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
 
-    with pytest.raises(NmtError, match=r"could not be written \(SQLITE_FULL\); make room"):
+    with pytest.raises(NmtError, match=r"could not be written \(SQLITE_FULL\); free disk space"):
         put(memory, *((f"Satz {n} {'x' * 500}", "t") for n in range(500)))
     assert ["house"] == targets(memory, "Haus")
     assert [] == targets(memory, f"Satz 1 {'x' * 500}")
