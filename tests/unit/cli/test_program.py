@@ -42,7 +42,7 @@ def test_help_of_the_program_imports_no_command(monkeypatch):
     [
         (ConfigError("too high"), "too high"),
         (ModuleNotFoundError(name="no_wind.west"), "fly needs no_wind, .*; run: .*install '.+'"),
-        (OSError(28, "No space left", "a.txt"), r"a\.txt failed \(No space left\); free disk space, .+"),
+        (OSError(28, "No space left", "a.txt"), r"a\.txt failed \(No space left\); free disk .+"),
         (OSError(5, "Broken"), r"standard input or output failed \(Broken\); .+"),
         (ModuleNotFoundError(name="nmt_core.wind"), None),
         (ValueError("a bug"), None),
