@@ -188,5 +188,5 @@ def verify_bundle(folder: Path, *, expected: int | str = FORMAT) -> None:
             problems[name] = "was altered" if name in sealed else "was added"
     if listed := [f"{name} {problem}" for name, problem in sorted(problems.items())]:
         raise BundleError(
-            f"{folder} differs from the export: {', '.join(listed)}; fetch or export it again"
+            f"{folder} differs from the export: {', '.join(listed)}; download or export it again"
         )

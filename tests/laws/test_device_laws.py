@@ -70,6 +70,8 @@ def test_loss_and_gradients_equal_the_cpus(name):
     found = loss_and_gradients(model, batch, Compute(DEVICE, float32))
 
     assert_close(found, expected, **CLOSE["float32"])
+    if not devices.can_round(DEVICE, name):
+        return
     rounded, _ = loss_and_gradients(model, batch, Compute(DEVICE, PRECISIONS["bfloat16"]))
     assert_close(rounded, expected[0], **CLOSE["bfloat16"])
 
@@ -91,6 +93,8 @@ def test_beams_equal_the_cpus(name):
 @one_of_each_family
 @every_precision
 def test_resuming_is_continuing(dataset, tmp_path, name, precision):
+    if precision == "bfloat16" and not devices.can_round(DEVICE, name):
+        pytest.skip("this CPU has no bfloat16, which oneDNN needs for LSTMs")
     compute = Compute(DEVICE, PRECISIONS[precision])
     whole = trainer(dataset, tmp_path / "whole", Log(), name=name, compute=compute)
     whole.fit()

@@ -185,5 +185,5 @@ def test_case_length_and_line_conditions_are_checked():
         "a" * 200: (),
         "é": (),
     }
-    with pytest.raises(ConfigError, match="in line 1 with"):
+    with pytest.raises(ConfigError, match="another translation in line 1"):
         Glossary.parse(["a\tb", "a\tb", "a\tc"], LANGUAGES)

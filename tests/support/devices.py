@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from nmt_core.base.compute import Compute
+from nmt_core.base.compute import Compute, cpu_has_bfloat16
 from nmt_core.data.settings import TokenBatching
 from nmt_core.models.weights import untied_state_dict
 from nmt_core.training.distributed import init_process_group
@@ -26,6 +26,11 @@ LONG, MANY = 400, 64
 
 def find():
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def can_round(device, name):
+    """Return whether a model of a preset can compute in bfloat16 on a device."""
+    return device.type == "cuda" or not name.startswith("rnn") or cpu_has_bfloat16()
 
 
 def make_large_training(folder, name, compute):

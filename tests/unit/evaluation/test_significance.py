@@ -263,7 +263,7 @@ def test_intervals_are_students(value, sources, interval):
 
 
 def test_variance_of_sentences_has_its_own_freedom():
-    test = SimpleNamespace(drawn=np.array([1.0, 3.0]), seen=2.0)
+    test = SimpleNamespace(bootstrap=np.array([1.0, 3.0]), observed=2.0)
     found = compute_difference_p_value(test, [[4.0, 4.0], [2.0, 2.0]], sentences=3)
     assert found == pytest.approx(2 * stats.t.sf(2.0, 2))
 

@@ -49,7 +49,7 @@ class Outer(Config):
         (["inner"], "--set inner must have one value"),
         (["=3"], "must have one value"),
         (['inner={"size": 4}'], "must have one value"),
-        (["names.a=1"], "names is a value"),
+        (["names.a=1"], "names has no settings"),
         (["inner.size=big"], r"at.inner.size must be .*, got 'big'"),
         (["inner.sise=4"], "at.inner.sise is not a parameter; .*size"),
     ],

@@ -40,7 +40,7 @@ async def test_oversized_body_is_refused(size, status):
 
     assert connection.status == status
     if status == 413:
-        assert "may have 11300 bytes" in connection.error
+        assert "exceeds 11300 bytes" in connection.error
         assert (b"connection", b"close") in connection.answer[0]["headers"]
 
 

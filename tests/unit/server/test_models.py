@@ -120,7 +120,7 @@ JA_EN, DE_EN, FR_EN = ("ja", "en"), ("de", "en"), ("fr", "en")
     ("pairs", "named", "reason"),
     [
         ([], None, "no model to serve"),
-        ([FR_EN, DE_EN, DE_EN, FR_EN, JA_EN], None, "models translate de-en, fr-en; name one"),
+        ([FR_EN, DE_EN, DE_EN, FR_EN, JA_EN], None, "models translate de-en, fr-en; give only one"),
         ([DE_EN], JA_EN, "translates de-en, not ja-en"),
         ([None], None, "does not name its languages"),
     ],

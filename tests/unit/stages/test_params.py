@@ -180,7 +180,7 @@ def test_missing_packages_of_metrics_are_reported(monkeypatch):
     japanese = {"source": "en", "target": "ja"}
     [told] = problems(download__corpora={"own": FILES}, download__languages=japanese)
 
-    assert told.startswith("params.yaml: download.languages.target: Japanese")
+    assert told.startswith("params.yaml: download.languages.target: scores of Japanese")
     assert "pip install 'sacrebleu[ja]'" in told
 
 

@@ -102,7 +102,7 @@ def test_invalid_options_are_refused(folder, tmp_path):
     assert "has the label 'meh', which the classifier does not have" in refuse(
         "classify", "--model", model, "--labelled", tmp_path / "strange.tsv"
     )
-    assert "labelled 'pos'" in refuse(
+    assert "have the label 'pos'" in refuse(
         "learn-classifier", "--labelled", tmp_path / "one.tsv", "--out", out
     )
     assert "model.depth" in refuse(

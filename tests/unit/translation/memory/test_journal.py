@@ -171,7 +171,7 @@ def test_refused_lines_leave_the_journal_unchanged(journal, monkeypatch):
 
     with pytest.raises(NmtError, match="has reached the limit of 100 bytes"):
         journal.suggest(suggestion(target="Home."))
-    with pytest.raises(ConfigError, match="has no correction 'nothing'; nmt corrections list"):
+    with pytest.raises(ConfigError, match="has no correction 'nothing'; run nmt corrections list"):
         journal.decide("approved", [known, "nothing"])
     for empty in ("", " \n"):
         with pytest.raises(ValueError, match="must not be empty"):
