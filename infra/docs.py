@@ -24,7 +24,7 @@ SOURCE = Path("site/source")
 SHOWN = (".md", ".png")
 """Endings of the files that the site holds."""
 
-LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)#\s]*)?\)")
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^()#\s]+)(#[^()#\s]*)?\)")
 """A link to a file: its path and its anchor."""
 
 BLOCK = re.compile(r"^```(\w*)\n((?:(?!```).*\n)*)```\n", re.MULTILINE)
