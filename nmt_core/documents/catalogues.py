@@ -35,9 +35,10 @@ MAX_FORMS = 10
 
 STRING = r'"(?:[^"\\]|\\.)*+"'
 TOKEN = re.compile(
-    rf"(?:(?P<key>{STRING})\s*:\s*)?(?:(?P<value>{STRING})(?!\s*:)|(?P<open>[{{\[]))|(?P<close>[}}\]])|{STRING}"
+    rf"(?:(?P<key>{STRING})\s*:\s*)?(?:(?P<value>{STRING})(?!\s*:)|(?P<open>[{{\[]))|(?P<close>[}}\]])|{STRING}|\"(?s:.*)"
 )
-"""A string or the start of an object or list, with its key; an end; or the key of a number."""
+"""A string or the start of an object or list, with its key; an end; the key of a number; or the
+rest of the text after an unfinished string, so that no character is read twice."""
 
 METADATA = "@"
 LOCALE = "@@locale"

@@ -41,7 +41,7 @@ _GAPS = regex.compile(r"[\s\p{Cf}\-–—‐‑]")
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _COUNTED = regex.compile(r" (?:\p{Lu}\p{L}|\p{L}{4})")
 """A word after a 1 that it may count, so that an article expresses the 1; not *of* and the like."""
-_NUMBERED = regex.compile(r"(?:\p{Lu}\p{L}{3,}|[.:\[]) ?$")
+_NUMBERED = regex.compile(r"(?:(?<!\p{L})\p{Lu}\p{L}{3,}|[.:\[]) ?$")
 """Text before a number that identifies something, as in *Article 1*."""
 _SEPARATED = regex.compile(r"[\s,;]*")
 """Text between two numbers that do not form a range."""

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("nmt_core", "stages", "flows", "infra")
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 LENGTH = 8000
-SECONDS = 0.01
+SECONDS = 0.03
 """Processor seconds that a quadratic search of LENGTH characters exceeds ten times."""
 
 GROWTH = 8
