@@ -138,7 +138,7 @@ def test_missing_package_is_reported_with_its_extra(
     done = run_with(extras, given[0], *model, *given[1:])
 
     assert done.returncode == 1
-    missing = rf"nmt: {arguments[0]} needs {needed or '[a-z0-9]+'}, which is not installed; run: "
+    missing = rf"nmt: ({arguments[0]}|this) needs {needed or '[a-z0-9]+'}, which is not installed"
     assert re.match(missing, done.stderr)
     assert done.stderr.endswith(f"[{extra}]'\n")
     assert len(done.stderr.splitlines()) == 1
