@@ -217,7 +217,7 @@ def test_confidence_is_shown_if_known(confidence, table):
     text = section.text()
 
     assert [rows(one) for one in section.css("table")] == ([table] if table else [])
-    assert ("20 validation sentences" in text) is ("missing" in confidence)
+    assert ("200 validation sentences" in text) is ("missing" in confidence)
     assert ("curve of 0.80" in text) is bool(table)
 
 
