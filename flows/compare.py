@@ -78,7 +78,7 @@ def plan_experiments(
     Raises:
         ConfigError: if a model or a setting is wrong, or a model is named twice.
         CorpusError: if one of the user's own files cannot be read.
-        NmtError: if there is no commit, or git does not track a file of code.
+        NmtError: if the repository has no commit, or git does not track a file of code.
     """
     dvc_program.check_git()
     if repeated := [name for name, times in Counter(models).items() if times > 1]:

@@ -151,10 +151,14 @@ def main(
 ) -> None:
     """Build and start images. --base replaces those of registries; --wheels is for buildah."""
     with report_errors():
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        tool = "docker" if succeeds("docker", "info") else "buildah"
         if unknown := set(names or ()) - set(COMMANDS):
             raise NmtError(f"no image is named {min(unknown)}; choose from {', '.join(COMMANDS)}")
+        tool = next((each for each in ("docker", "buildah") if succeeds(each, "info")), "")
+        if not tool:
+            raise NmtError(
+                "Docker and buildah do not work here; install one: apt-get install buildah"
+            )
+        FOLDER.mkdir(parents=True, exist_ok=True)
         if base:
             make_bases(tool, base)
         for name in names or COMMANDS:

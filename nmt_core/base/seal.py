@@ -1,4 +1,4 @@
-"""Sealed folders: a manifest has the digest of every file, and there are no other files.
+"""Sealed folders: a manifest lists the digest of every file, and no other file is accepted.
 
 Verification fails before anything else is read. It names every file that is missing, altered or was
 added, and every link, device and unexpected folder.
@@ -167,7 +167,7 @@ def list_contents(folder: Path) -> dict[str, Any]:
 
 
 def verify_bundle(folder: Path, *, expected: int | str = FORMAT) -> None:
-    """Check that every file is as it was exported, and that there are no other files.
+    """Check that every file is as it was exported, and that no file was added.
 
     Raises:
         BundleError: naming every file that is missing, altered or was added.

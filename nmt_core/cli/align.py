@@ -48,7 +48,7 @@ def align(
             "align requires either --learn DIR, to train an aligner, or --aligner DIR, to use one"
         )
     if learn is None and out is None:
-        raise ConfigError("there is no output; add --out LINKS")
+        raise ConfigError("--aligner requires --out LINKS, the file to write")
     if learn is not None:
         require_replaceable(learn, by=FORMAT)
     lines = list(zip(*read_columns(source, target), strict=True))

@@ -93,6 +93,7 @@ def explain(
         raise ConfigError(f"--n-best {n_best} exceeds --beam-size {beam_size}; raise --beam-size")
     if attention and attention.exists():
         raise ConfigError(f"--attention {attention} exists; give a new folder")
+    require_no_files(attention or alignments if show_search else None)
     if heads and not attention:
         raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
@@ -114,6 +115,12 @@ def explain(
         write_portions(portions, explainer.search, format_explanation, flag_below=0.0)
     if attention:
         draw_attention(attention, explainer, heads=heads)
+
+
+def require_no_files(path: Path | None) -> None:
+    """Refuse a file beside ``--search``, which writes none."""
+    if path:
+        raise ConfigError(f"--search prints to the screen only; omit {path}")
 
 
 def write_search(

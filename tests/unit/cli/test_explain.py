@@ -138,6 +138,7 @@ def test_alignments_are_a_line_for_each_translation(tmp_path):
         (["--prefix", "a\udcff"], "--prefix is not UTF-8 (character 2)"),
         (["--alignments", "links"], "exported without an aligner"),
         (["--heads"], "--heads draws into a folder; add --attention DIR"),
+        (["--search", "--attention", "new"], "--search prints to the screen only; omit new"),
     ],
     ids=str,
 )

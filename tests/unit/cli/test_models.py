@@ -68,7 +68,7 @@ def test_align_refuses_contradictory_options(texts, aligner, tmp_path):
     (tmp_path / "short").write_text("the house\n")
     refused = {
         "align requires either": (*texts, "--out", tmp_path / "links"),
-        "add --out": (*texts, "--aligner", aligner),
+        "requires --out": (*texts, "--aligner", aligner),
         "has 5 lines": (*texts[:3], tmp_path / "short", "--learn", tmp_path / "aligner"),
         "contains other files than one aligner": (*texts, "--learn", tmp_path),
     }
