@@ -16,15 +16,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from nmt_core.base import files
+from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig
+from nmt_core.base.languages import Languages, read_languages
 from nmt_core.base.random import MIN_TEST_SENTENCES
 from nmt_core.corpora.cleaning import count_kept, count_removed, join_corpora, join_monolingual
+from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.initial_model import (
     BundleModel,
@@ -44,6 +48,8 @@ from nmt_core.corpora.reading import (
     weigh_replayed,
 )
 from nmt_core.corpora.splitting import SPLITS
+from nmt_core.corpora.uses import CorpusUse, list_targets, list_uses
+from nmt_core.text.vocabulary import name_target
 from stages import paths
 from stages.params import DownloadParams, load
 from stages.registry.exported import model_name
@@ -153,7 +159,7 @@ def main() -> None:
     )
     report = report.model_copy(update={"initial_model": initial_model})
     files.write_json(paths.WEIGHTS, [corpus.weight for corpus in report.corpora.values()])
-    files.write_json(paths.TAGS, [corpus.tag for corpus in report.corpora.values()])
+    files.write_json(paths.TAGS, list_tags(report, params.learned))
     files.write_json(paths.REPORTS / "download.json", report.dump())
     pairs = {name: corpus.pairs["train"] for name, corpus in report.corpora.items()}
     page = render_data_page(report, read_examples(paths.CORPUS, pairs), params.languages)
@@ -174,6 +180,56 @@ def list_notices(report: DownloadReport) -> Iterator[str]:
         )
 
 
+def list_tags(report: DownloadReport, directions: Sequence[Languages]) -> list[list[str]]:
+    """Return the tags of each corpus: its target, if there are several, and its domain."""
+    several = len(list_targets(directions)) > 1
+    return [
+        [
+            *([name_target(read_languages(corpus.languages).target)] if several else []),
+            *filter(None, [corpus.tag]),
+        ]
+        for corpus in report.corpora.values()
+    ]
+
+
+def check_pairs(
+    uses: Sequence[CorpusUse],
+    parallel: Mapping[str, FilteredCorpus],
+    directions: Sequence[Languages],
+) -> None:
+    """Check that each of several directions has pairs in every split.
+
+    Raises:
+        CorpusError: naming the direction.
+    """
+    for direction in directions:
+        kept = count_kept({u.name: parallel[u.name] for u in uses if u.languages == direction})
+        for split, pairs in kept.items():
+            if not pairs:
+                raise CorpusError(
+                    f"{direction} has no {split} pairs; add a corpus of these languages to "
+                    f"download.corpora, or remove the direction"
+                )
+
+
+def describe_use(use: CorpusUse, corpus: Corpus, filtered: FilteredCorpus) -> CorpusReport:
+    """Return the counts of a corpus in a direction, without its weight in training."""
+    return CorpusReport(
+        kind=corpus.kind,
+        licence=describe_licence(corpus)["license"],
+        tag=corpus.tag,
+        languages=str(use.languages) if corpus.languages else "",
+        pairs={str(split): count for split, count in filtered.kept.items()},
+        removed={split: _sort(filtered.list_reasons(split)) for split in SPLITS},
+        examples={
+            why: [(pair.source, pair.target) for pair in pairs]
+            for why, pairs in filtered.examples.items()
+        },
+        notices=filtered.notices,
+        origins=filtered.origins,
+    )
+
+
 def _write_corpora(
     params: DownloadParams, reader: CorpusReader, folder: Path, texts: Sequence[TrainedText]
 ) -> tuple[DownloadReport, dict[str, FilteredCorpus]]:
@@ -184,7 +240,7 @@ def _write_corpora(
             "the export of the initial model is of an earlier version and names no text, so no "
             "text is replayed and the new model may forget much; add its text to download.corpora"
         )
-    listed = list_replayed(texts if replay else (), params.corpora, params.languages)
+    listed = list_replayed(texts if replay else (), params.corpora, params.learned)
     replayed, read_again = read_replayed(
         listed,
         lambda text: replace(reader, filters=text.filter, split=text.split, replayed=True).read(
@@ -194,7 +250,10 @@ def _write_corpora(
     read |= read_again
     corpora = {**params.parallel, **replayed}
     reader.remove_unused(read.values())
-    parallel = {name: read[name] for name in corpora}
+    uses = list_uses(corpora, params.languages, params.learned)
+    parallel = {
+        use.name: read[use.corpus].swap() if use.swapped else read[use.corpus] for use in uses
+    }
     near = join_corpora(
         parallel,
         folder,
@@ -202,11 +261,13 @@ def _write_corpora(
         split=params.split,
         near_duplicates=params.near_duplicates,
         workers=reader.workers,
+        across=bool(params.directions),
     )
+    check_pairs(uses, parallel, params.learned)
     weights = weigh_replayed(
-        {name: corpus.weight for name, corpus in corpora.items()},
+        {use.name: corpora[use.corpus].weight for use in uses},
         {name: corpus.kept["train"] for name, corpus in parallel.items()},
-        replayed,
+        [use.name for use in uses if use.corpus in replayed],
         replay,
     )
     kept = count_kept(parallel)
@@ -218,21 +279,10 @@ def _write_corpora(
         repaired=_sort(sum((each.repaired for each in readings), Counter())),
         noticed=_sort(sum((each.noticed for each in readings), Counter())),
         corpora={
-            name: CorpusReport(
-                kind=corpora[name].kind,
-                licence=describe_licence(corpora[name])["license"],
-                tag=corpora[name].tag,
-                pairs={str(split): count for split, count in corpus.kept.items()},
-                removed={split: _sort(corpus.list_reasons(split)) for split in SPLITS},
-                weight=weights[name],
-                examples={
-                    why: [(pair.source, pair.target) for pair in pairs]
-                    for why, pairs in corpus.examples.items()
-                },
-                notices=corpus.notices,
-                origins=corpus.origins,
+            use.name: describe_use(use, corpora[use.corpus], parallel[use.name]).model_copy(
+                update={"weight": weights[use.name]}
             )
-            for name, corpus in parallel.items()
+            for use in uses
         },
         corpus=describe_corpora(params, replayed),
     )
@@ -242,6 +292,8 @@ def _write_corpora(
         "corpora": [corpus.kept for corpus in parallel.values()],
         "sha256": {path.name: files.sha256(path) for path in sorted(folder.iterdir())},
     }
+    if params.directions:
+        described["directions"] = [str(use.languages) for use in uses]
     files.write_json(folder / "corpus.json", described)
     return report, read
 
@@ -255,7 +307,13 @@ def _write_monolingual(
 ) -> dict[str, MonolingualReport]:
     """Write the monolingual text of each language; return the counts of each corpus."""
     measured: dict[str, MonolingualReport] = {}
-    for side, code in zip(paths.SIDES, params.languages.codes, strict=True):
+    learned = [direction.codes for direction in params.learned]
+    for code in dict.fromkeys(chain.from_iterable(learned)):
+        sides = [
+            side
+            for side, own in zip(paths.SIDES, zip(*learned, strict=True), strict=True)
+            if code in own
+        ]
         own = {
             name: each
             for name, each in params.corpora.items()
@@ -268,7 +326,7 @@ def _write_monolingual(
             filtered,
             folder / f"{code}.txt",
             corpus=corpus,
-            side=side,
+            sides=sides,
             scratch=reader.scratch,
             near_duplicates=params.near_duplicates,
             workers=reader.workers,

@@ -89,7 +89,7 @@ class DownloadParams(CorporaConfig):
 
     @model_validator(mode="after")
     def _check(self) -> "DownloadParams":
-        check_corpora(self.corpora, self.languages)
+        check_corpora(self.corpora, self.languages, self.directions)
         start = self.initial_model
         if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
             raise ValueError(

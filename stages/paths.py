@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from nmt_core.base import files
+from nmt_core.base.languages import Languages, read_languages
+
 HOME = Path(os.path.relpath(os.environ.get("DVC_ROOT", ".")))
 """The project's folder, even if an experiment of DVC runs in a temporary copy. Files that outlive a
 run and are not outputs of DVC belong there."""
@@ -66,6 +69,12 @@ EXPERIMENT = "nmt"
 """MLflow's experiment of this project's runs."""
 
 
+def read_directions(corpus: Path) -> tuple[Languages, ...]:
+    """Return the direction of each corpus in the folder of the text; empty for one direction."""
+    named = files.read_json(corpus / "corpus.json").get("directions", ())
+    return tuple(map(read_languages, named))
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Outputs of earlier stages."""
@@ -80,5 +89,19 @@ class Inputs:
     trained: Path = TRAINED
     corpora: tuple[str, ...] = ()
     """Names of the corpora, in order; replayed corpora of an initial model follow without names."""
-    tags: tuple[str, ...] = ()
-    """The tag of each corpus, "" for a corpus without a tag; empty if no corpus has a tag."""
+    tags: tuple[tuple[str, ...], ...] = ()
+    """The tags of each corpus, in order; empty if no corpus has a tag."""
+    directions: tuple[Languages, ...] = ()
+    """The direction of each corpus, in order; empty if the model learns only one."""
+
+
+def list_directions(inputs: Inputs, split: str) -> list[Languages]:
+    """Return the direction of each line of a split; empty if there is only one direction."""
+    if not inputs.directions:
+        return []
+    corpora = files.read_json(inputs.corpus / "corpus.json")["corpora"]
+    return [
+        direction
+        for direction, pairs in zip(inputs.directions, corpora, strict=True)
+        for _ in range(pairs[split])
+    ]

@@ -7,29 +7,34 @@ Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.
         reports/tokenize.json
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, cycle, islice
 from pathlib import Path
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig, append_file, run_in_order, split_file
+from nmt_core.base.languages import MULTIPLE, Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
-from nmt_core.text.subwords import sample_evenly
+from nmt_core.text.subwords import balance_lines, sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
+from nmt_core.text.words import list_words
 from stages import paths
 from stages.params import DownloadParams, TokenizeParams, load
 from stages.runtime.entry import run_stage
 
 RESTORER_LINES = 300_000
 """Maximum number of lines for learning case and accents; more lines improve little."""
+
+FERTILITY_LINES = 5_000
+"""Maximum number of lines by which the tokens per word of a language are measured."""
 
 ALIGNED_PAIRS = 20_000
 """Maximum number of training pairs for the word aligner."""
@@ -67,7 +72,10 @@ def run(
         files.whole_folder(tokenized) as part,
         run_in_order(tokenize_lines, jobs, workers, output=tokenized, title="tokenizing") as done,
     ):
-        return write_tokens(jobs, done, part)
+        metrics = write_tokens(jobs, done, part)
+    if MULTIPLE in languages:
+        metrics |= measure_fertility(tokenizers["source"], read_languages(corpus))
+    return metrics
 
 
 def build_tokenizers(
@@ -87,12 +95,50 @@ def build_tokenizers(
         words = (SpacyWords(base, numbers=params.numbers) for base in bases)
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
+    if MULTIPLE in languages:
+        own = read_languages(corpus)
+        counts = {code: len(lines) for code, lines in own.items()}
+        lines = chain.from_iterable(
+            islice(cycle(sample_evenly(own[code], counts[code], wanted)), wanted)
+            for code, wanted in balance_lines(counts, config.max_lines, config.temperature).items()
+        )
+        joint = Subwords.train(map(normalize, lines), config, symbols=ALL_SYMBOLS)
+        return dict.fromkeys(paths.SIDES, joint)
     max_lines = max(1, config.max_lines // 2) if config.joint else config.max_lines
     texts = {side: read_training_lines(corpus / f"train.{side}", max_lines) for side in paths.SIDES}
     if config.joint:
         lines = chain.from_iterable(texts.values())
         return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     return {side: Subwords.train(text, config, symbols=ALL_SYMBOLS) for side, text in texts.items()}
+
+
+def read_languages(corpus: Path) -> dict[str, list[str]]:
+    """Return the training lines of each language of several directions.
+
+    Both directions of two languages have the same text, so that only the first one is read.
+    """
+    texts: dict[str, list[str]] = {}
+    first: dict[frozenset[str], Languages] = {}
+    sides = [list(files.read_lines(corpus / f"train.{side}")) for side in paths.SIDES]
+    start = 0
+    counts = files.read_json(corpus / "corpus.json")["corpora"]
+    for direction, pairs in zip(paths.read_directions(corpus), counts, strict=True):
+        rows = slice(start, start := start + pairs["train"])
+        if first.setdefault(frozenset(direction.codes), direction) == direction:
+            for code, lines in zip(direction.codes, sides, strict=True):
+                texts.setdefault(code, []).extend(lines[rows])
+    return texts
+
+
+def measure_fertility(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the tokens per word of each language, measured on some of its lines."""
+    fertility = {}
+    for code, lines in texts.items():
+        sampled = [*map(normalize, sample_evenly(lines, len(lines), FERTILITY_LINES))]
+        words = sum(len(list_words(line)) for line in sampled)
+        tokens = sum(len(tokenizer.encode(line)) for line in sampled)
+        fertility[f"{code}_tokens_per_word"] = tokens / max(1, words)
+    return fertility
 
 
 def read_training_lines(path: Path, limit: int) -> Iterator[str]:
@@ -130,7 +176,7 @@ def main() -> None:
     languages = load(DownloadParams, "download").languages
     metrics = run(
         load(TokenizeParams, "tokenize"),
-        languages=(languages.source, languages.target),
+        languages=languages.codes,
         corpus=paths.CORPUS,
         tokenizer=paths.TOKENIZER,
         tokenized=paths.TOKENIZED,

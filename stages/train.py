@@ -54,6 +54,7 @@ from stages.runtime import launch
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import check_digests, compute_fingerprint, write_digests
+from stages.runtime.trained import read_tags
 from stages.tracking import run_metadata
 from stages.tracking.journal import Journal
 from stages.tracking.run_metadata import record_inputs
@@ -126,7 +127,8 @@ def build_objective(
     """Return the objective of a model, and notes on validation pairs that are too long."""
     training = ShardDataset(inputs.shards / "train")
     validation = ShardDataset(inputs.shards / "validation")
-    draw = draw_pairs(params, training, sides, languages, inputs.tags)
+    directions = inputs.directions or (languages,) * len(training.corpora)
+    draw = draw_pairs(params, training, sides, directions, inputs.tags)
     pairs = read_tagged(validation, sides["source"], inputs.tags)
     mixture = build_mixture(params, inputs, training)
     target = sides["target"]
@@ -134,13 +136,14 @@ def build_objective(
     select_by = params.training.select_by
     name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
     metric = load_metric(name, languages.target)
-    scored = slice(params.training.validation_sentences)
+    scored = choose_scored(len(pairs), params.training.validation_sentences, directions)
+    lines = {side: read_split_lines(inputs.corpus, side, len(validation)) for side in paths.SIDES}
     score = partial(
         score_greedy,
         metric=metric,
-        sources=read_split_lines(inputs.corpus, "source", len(validation))[scored],
-        source_numbers=[[*tokens[:MAX_EVALUATION_TOKENS]] for tokens, _ in pairs[scored]],
-        references=read_split_lines(inputs.corpus, "target", len(validation))[scored],
+        sources=[lines["source"][row] for row in scored],
+        source_numbers=[[*pairs[row][0][:MAX_EVALUATION_TOKENS]] for row in scored],
+        references=[lines["target"][row] for row in scored],
         target=target,
         compute=compute,
     )
@@ -162,6 +165,13 @@ def build_objective(
     return objective, [warning] if too_long else []
 
 
+def choose_scored(pairs: int, limit: int, directions: Sequence[Languages]) -> list[int]:
+    """Return the validation pairs to score: the first, or evenly spread over several directions."""
+    if len({*directions}) == 1:
+        return [*range(pairs)[:limit]]
+    return [*dict.fromkeys(place * pairs // limit for place in range(limit))]
+
+
 def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -> Mixture:
     """Return the mixture of the corpora."""
     weights = files.read_json(inputs.weights)
@@ -172,6 +182,7 @@ def build_mixture(params: TrainParams, inputs: Inputs, training: ShardDataset) -
         dict(zip(names, weights, strict=True)),
         params.mixture,
         params.seed,
+        directions=dict(zip(names, map(str, inputs.directions), strict=bool(inputs.directions))),
     )
 
 
@@ -316,7 +327,11 @@ def run_rank(params: TrainParams, world: World) -> None:
         notes = [*continue_other_budget(params, journal)] if world.is_main else []
         model, progress = run(
             params,
-            Inputs(corpora=tuple(download.parallel), tags=tuple(files.read_json(paths.TAGS))),
+            Inputs(
+                corpora=tuple(use.name for use in download.uses),
+                tags=read_tags(),
+                directions=paths.read_directions(paths.CORPUS),
+            ),
             languages=languages,
             checkpoints=paths.CHECKPOINTS / key,
             tracker=tracker,

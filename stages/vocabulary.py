@@ -8,6 +8,7 @@ Writes: data/vocabulary/{source,target}.txt and digests.json, reports/vocabulary
 
 from collections import Counter
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 
 from nmt_core.base import files
@@ -93,7 +94,7 @@ def list_known_tags(tags: Path, initial_model: Path) -> set[str]:
     """Return the tags of the corpora and of the initial model's vocabulary."""
     vocabulary = initial_model / "vocabulary" / "source.txt"
     initial_tags = Vocabulary.load(vocabulary).tags if vocabulary.exists() else {}
-    return {*initial_tags, *filter(None, files.read_json(tags))}
+    return {*initial_tags, *chain.from_iterable(files.read_json(tags))}
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ Digests identify duplicates and leaks; each corpus has its own range of lines.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +60,7 @@ class _JoinedSplit:
         pairs, ends, corpora = StagedPairs(scratch, name), [0], [*corpora]
         for corpus in corpora:
             if name == "train" or not corpus.replayed:
-                pairs.take(corpus.folder)
+                pairs.take(corpus.folder, swap=corpus.swapped)
             ends.append(len(pairs))
         keep = np.ones(ends[-1], dtype=np.bool_)
         return cls(name, pairs, pairs.digests(), corpora, tuple(ends), keep)
@@ -93,14 +93,22 @@ class _JoinedSplit:
         scratch: Path,
         distance: float,
         workers: WorkersConfig,
+        *,
+        across: bool,
     ) -> Nearness:
-        """Remove and return near duplicates of the test and validation sets in a folder."""
+        """Remove and return near duplicates of the test and validation sets in a folder.
+
+        ``across`` compares each side with both sides of these sets.
+        """
         held_out = {side: scratch / f"held_out.{side}" for side in sides}
         for side, path in held_out.items():
             path.touch()
-            for name in HELD_OUT:
-                append_file(folder / f"{name}.{side}", path)
+            for other in SIDES if across else (side,):
+                for name in HELD_OUT:
+                    append_file(folder / f"{name}.{other}", path)
         near = find_near_pairs(sides, held_out, distance, workers=workers, scratch=scratch)
+        if across:  # a row per side of each held-out pair
+            near = near._replace(counts=near.counts.reshape(len(SIDES), -1).sum(axis=0))
         for path in held_out.values():
             path.unlink()
         marked = np.zeros_like(self.keep)
@@ -123,6 +131,7 @@ def join_corpora(
     split: SplitConfig,
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
+    across: bool = False,
 ) -> Nearness | None:
     """Write ``{train,validation,test}.{source,target}`` into ``folder``, without leaks.
 
@@ -131,7 +140,8 @@ def join_corpora(
     of test and validation are removed from train. The first of equal pairs is kept; validation and
     test sets of the user keep their repetitions.
 
-    The caller replaces the folder atomically; corpora are written in their order.
+    The caller replaces the folder atomically; corpora are written in their order. ``across``
+    compares sentences of all languages, on either side: several directions may share them.
 
     Returns:
         Training pairs that are near duplicates of test or validation; None without a search.
@@ -144,12 +154,15 @@ def join_corpora(
     for name in reversed(SPLITS):
         joined = _JoinedSplit.read(name, filtered.values(), scratch)
         for other, digests in held_out.items():
-            joined.remove(mark_shared(joined.digests, digests), f"also_in_{other}")
+            marked = mark_shared(joined.digests, digests, across=across)
+            joined.remove(marked, f"also_in_{other}")
         if name == "train":
-            joined.remove(_mark_held_out_before(joined), "held_out_before")
+            joined.remove(_mark_held_out_before(joined, across=across), "held_out_before")
         if name == "train" and near_duplicates.distance:
             sides = {side: joined.pairs.files[side] for side in SIDES}
-            near = joined.remove_near(sides, folder, scratch, near_duplicates.distance, workers)
+            near = joined.remove_near(
+                sides, folder, scratch, near_duplicates.distance, workers, across=across
+            )
         joined.remove_repeated()
         if name != "train":
             held_out[name] = joined.digests[joined.keep]
@@ -164,28 +177,28 @@ def join_monolingual(
     path: Path,
     *,
     corpus: Path,
-    side: str,
+    sides: Sequence[str],
     scratch: Path,
     near_duplicates: NearDuplicateConfig,
     workers: WorkersConfig,
 ) -> None:
     """Write the monolingual text of a language, one sentence per line.
 
-    Removes sentences of validation and test on the same side, their near duplicates, and
-    repetitions.
+    Removes sentences of validation and test, their near duplicates, and repetitions.
 
-    ``corpus`` is the folder of the parallel text; ``side`` is the side of the language.
+    ``corpus`` is the folder of the parallel text; ``sides`` are those of the language in it.
     """
     joined = _JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
-        lines = files.read_lines(corpus / f"{split}.{side}")
+        lines = chain.from_iterable(files.read_lines(corpus / f"{split}.{side}") for side in sides)
         digests = b"".join(digest(make_comparison_key(line)) for line in lines)
         column = np.frombuffer(digests, dtype="<u8")
         pairs = np.stack([column, column], axis=1)  # each line is a pair with itself
         joined.remove(mark_shared(joined.digests, pairs), f"also_in_{split}")
     if near_duplicates.distance:
-        text = {side: joined.pairs.files["source"]}
-        joined.remove_near(text, corpus, scratch, near_duplicates.distance, workers)
+        text = {sides[0]: joined.pairs.files["source"]}
+        across, distance = len(sides) > 1, near_duplicates.distance
+        joined.remove_near(text, corpus, scratch, distance, workers, across=across)
     joined.remove_repeated()
     written = scratch / "monolingual"
     written.mkdir()
@@ -196,12 +209,14 @@ def join_monolingual(
     _check_corpora(filtered, "line")
 
 
-def _mark_held_out_before(train: _JoinedSplit) -> Mask:
+def _mark_held_out_before(train: _JoinedSplit, *, across: bool) -> Mask:
     """Mark pairs with a sentence that was held out from an earlier training."""
     marked = np.zeros_like(train.keep)
     for corpus in train.corpora:
         for name in HELD_OUT if corpus.replayed else ():
-            marked |= mark_shared(train.digests, StagedPairs(corpus.folder, name).digests())
+            held_out = StagedPairs(corpus.folder, name).digests()
+            held_out = held_out[:, ::-1] if corpus.swapped else held_out
+            marked |= mark_shared(train.digests, held_out, across=across)
     return marked
 
 

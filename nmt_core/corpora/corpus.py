@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import LanguagePair, Languages
 from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
@@ -69,6 +69,10 @@ class Corpus(ExternalFiles):
 
     kind: str
     """Kind of the corpus, the name by which it is registered."""
+
+    languages: LanguagePair | None = None
+    """Source and target of its text, such as fr-en; null uses ``download.languages``. A corpus
+    serves both directions of its languages if the model learns both."""
 
     weight: float = Field(1.0, ge=0, le=1_000_000)
     """Sampling weight relative to the other corpora; 0 excludes it from training, but not from

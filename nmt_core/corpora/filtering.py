@@ -49,7 +49,7 @@ MAX_EXAMPLES = 3
 COUNTS = "counts.json"
 """Name of the file with counts of dropped pairs, repairs and notices, next to the pairs."""
 
-NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed"}
+NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed", "swapped"}
 """Fields of a corpus that depend on the other corpora, or on settings of another key."""
 
 
@@ -149,6 +149,20 @@ class FilteredCorpus:
     """Whether repeated pairs stay in train."""
     replayed: bool = False
     """Whether the corpus is from an earlier training, whose held-out sets stay held out."""
+    swapped: bool = False
+    """Whether the sides in the folder are exchanged, to train the opposite direction."""
+
+    def swap(self) -> "FilteredCorpus":
+        """Return the corpus for the opposite direction, with the same split and no counts."""
+        readings = {name: CorpusReading() for name in self.readings}
+        return FilteredCorpus(
+            self.folder,
+            readings=readings,
+            origins=self.origins,
+            keep_duplicates=self.keep_duplicates,
+            replayed=self.replayed,
+            swapped=not self.swapped,
+        )
 
     @classmethod
     def load(cls, folder: Path) -> "FilteredCorpus":

@@ -155,10 +155,10 @@ class MonolingualCorpus(Corpus):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.tag or self.weight != 1 or not self.train_only:
+        if self.tag or self.weight != 1 or not self.train_only or self.languages:
             raise ValueError(
-                "monolingual text has no training pairs, so weight, tag and train_only do not "
-                "apply; remove them"
+                "monolingual text has no training pairs, so weight, tag, languages and train_only "
+                "do not apply; remove them"
             )
         if str(self.path).count(STAR) > 1:
             raise ValueError(f"path {self.path} must contain at most one {STAR}")

@@ -1,7 +1,7 @@
 """Kinds of corpora, short names for settings, and the settings of several corpora."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from nmt_core.base.config import Config, OpenUnion
 from nmt_core.base.errors import suggest
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import LanguagePair, Languages, summarize_directions
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
 from nmt_core.corpora.fetch.address import SCHEMES
@@ -17,6 +17,7 @@ from nmt_core.corpora.fetch.source import FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
+from nmt_core.corpora.uses import CorpusUse, check_directions, list_uses
 
 CORPORA: Registry[type[Corpus]] = Registry(
     "a kind of corpus",
@@ -116,7 +117,11 @@ class CorporaConfig(Config):
     """Corpora by name, and their filters."""
 
     languages: Languages
-    """Source and target language."""
+    """Source and target language; ``mul`` stands for several."""
+
+    directions: tuple[LanguagePair, ...] = ()
+    """Directions of a multilingual model, such as ``[de-en, fr-en, en-de]``; empty for one
+    direction. Each corpus then names its own languages."""
 
     corpora: dict[CorpusName, CorpusConfig] = Field(min_length=1)
     """Corpora by names of your choice."""
@@ -130,6 +135,16 @@ class CorporaConfig(Config):
         """The corpora with sentence pairs, in order."""
         return list_parallel(self.corpora)
 
+    @property
+    def learned(self) -> tuple[Languages, ...]:
+        """All directions that the model learns."""
+        return self.directions or (self.languages,)
+
+    @property
+    def uses(self) -> list[CorpusUse]:
+        """The corpora with sentence pairs, in the directions that they serve, in order."""
+        return list_uses(self.corpora, self.languages, self.learned)
+
     @model_validator(mode="after")
     def _complete_filters(self) -> Self:
         for name, corpus in self.corpora.items():
@@ -137,22 +152,31 @@ class CorporaConfig(Config):
                 changes = {setting: getattr(own, setting) for setting in own.model_fields_set}
                 merged = FilterConfig(**dict(self.filter) | changes)
                 self.corpora[name] = corpus.model_copy(update={"filter": merged})
+        if self.directions and self.languages != (both := summarize_directions(self.directions)):
+            raise ValueError(f"languages is {self.languages}, but directions are {both}; set that")
         return self
 
 
-def check_corpora(corpora: Corpora, languages: Languages) -> None:
-    """Raise a ValueError if corpora cannot be used together."""
-    if languages.source == languages.target:
+def check_corpora(
+    corpora: Corpora, languages: Languages, directions: Sequence[Languages] = ()
+) -> None:
+    """Raise a ValueError if corpora cannot be used together.
+
+    ``directions`` are those of a multilingual model, otherwise empty.
+    """
+    if languages.source == languages.target and not directions:
         raise ValueError(
             f"languages.source and languages.target are both {languages.source}; to translate "
             f"within a language, set different codes, such as {languages.source} and "
             f"{languages.source}-simple"
         )
+    learned = [*directions] or [languages]
     for name, corpus in corpora.items():
         try:
-            corpus.check(languages)
+            _check_languages(corpus, learned)
         except ValueError as error:
             raise ValueError(f"corpora.{name}: {error}") from None
+    check_directions(corpora, languages, learned)
     parallel = list_parallel(corpora)
     if not parallel:
         raise ValueError("all corpora are monolingual, which leaves no pair to train on")
@@ -170,6 +194,19 @@ def check_corpora(corpora: Corpora, languages: Languages) -> None:
         )
 
 
+def _check_languages(corpus: Corpus, directions: Sequence[Languages]) -> None:
+    """Raise a ValueError if a corpus has none of the directions, nor its own languages."""
+    problems = []
+    for languages in (corpus.languages,) if corpus.languages else directions:
+        try:
+            corpus.check(languages)
+        except ValueError as error:
+            problems.append(error)
+        else:
+            return
+    raise problems[-1]
+
+
 def list_parallel(corpora: Corpora) -> dict[str, Corpus]:
     """Return the corpora with sentence pairs, in order."""
     return {name: corpus for name, corpus in corpora.items() if corpus.is_parallel}
@@ -182,13 +219,22 @@ def list_split_off(corpora: Corpora) -> frozenset[Split]:
 
 
 def estimate_total(
-    corpora: Corpora, languages: Languages, *, find_cached: FindCached = find_nothing
+    corpora: Corpora,
+    languages: Languages,
+    directions: Sequence[Languages] = (),
+    *,
+    find_cached: FindCached = find_nothing,
 ) -> Size | None:
-    """Return the estimated size of all training text; None if that of a corpus is unknown."""
+    """Return the estimated size of all training text; None if that of a corpus is unknown.
+
+    ``directions`` are those of a multilingual model; a corpus counts in each that it serves.
+    """
     sizes = [
-        corpus.estimate_size(languages, find_cached=find_cached)
-        for corpus in list_parallel(corpora).values()
-        if corpus.weight
+        corpora[use.corpus].estimate_size(
+            corpora[use.corpus].languages or languages, find_cached=find_cached
+        )
+        for use in list_uses(corpora, languages, directions or [languages])
+        if corpora[use.corpus].weight
     ]
     known = [size for size in sizes if size is not None]
     return Size(*map(sum, zip(*known, strict=True))) if len(known) == len(sizes) else None

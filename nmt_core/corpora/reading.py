@@ -8,7 +8,7 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,7 @@ from nmt_core.corpora.filters import FilterConfig, FindingKind
 from nmt_core.corpora.named import Corpora, CorporaConfig, list_split_off
 from nmt_core.corpora.splitting import Split, SplitConfig
 
-MIXTURE_SETTINGS = {"weight", "licence", "tag", "filter", "train_only", "pairs"}
+MIXTURE_SETTINGS = {"weight", "licence", "tag", "filter", "train_only", "pairs", "languages"}
 """Settings of a corpus that do not change its result; filters are added to the key separately."""
 
 
@@ -37,6 +37,7 @@ class CorpusReader:
     """
 
     languages: Languages
+    """Languages of corpora that do not name their own."""
     filters: FilterConfig
     """Filters of corpora without their own."""
     split: SplitConfig
@@ -57,29 +58,41 @@ class CorpusReader:
         Raises:
             CorpusError: if a text is unusable or cannot be fetched.
         """
-        split_off = list_split_off(corpora)
         return {
-            name: self._read(name, corpus, frozenset() if corpus.train_only else split_off)
+            name: self._read(name, corpus, self._list_split_off(corpus, corpora))
             for name, corpus in corpora.items()
         }
+
+    def _list_split_off(self, corpus: Corpus, corpora: Corpora) -> frozenset[Split]:
+        """Return the splits to take from a corpus: no corpus of its languages has them."""
+        if corpus.train_only:
+            return frozenset()
+        languages = set((corpus.languages or self.languages).codes)
+        same = {
+            name: other
+            for name, other in corpora.items()
+            if set((other.languages or self.languages).codes) == languages
+        }
+        return list_split_off(same)
 
     def _read(self, name: str, corpus: Corpus, split_off: frozenset[Split]) -> FilteredCorpus:
         def fetch(source: Source) -> Fetched:
             setting = f"download.corpora.{name}.{source.setting}"
             return self.fetch(replace(source, setting=setting))
 
-        origins = corpus.find_origins(self.languages, fetch=fetch)
+        languages = corpus.languages or self.languages
+        origins = corpus.find_origins(languages, fetch=fetch)
         filters = corpus.choose_filter(self.filters)
         if not origins:  # a generated corpus needs no sanity check
             filters = filters.model_copy(update={"look": None})
-        languages = corpus.list_languages(self.languages)
-        rules = FilterRules(filters, self.split, split_off, languages)
-        key = self._make_key(corpus, rules, origins)
+        codes = corpus.list_languages(languages)
+        rules = FilterRules(filters, self.split, split_off, codes)
+        key = self._make_key(corpus, languages, rules, origins)
         folder = self.cache / key if origins else self.scratch / "filtered" / name
         if not (folder / COUNTS).exists():
             with files.whole_folder(folder) as part, TemporaryDirectory(dir=self.scratch) as temp:
                 scratch = Path(temp)
-                texts = corpus.obtain(self.languages, fetch=fetch, scratch=scratch)
+                texts = corpus.obtain(languages, fetch=fetch, scratch=scratch)
                 filter_corpus(
                     {"train": texts["train"]} if corpus.train_only else texts,
                     part,
@@ -93,12 +106,18 @@ class CorpusReader:
         filtered.origins, filtered.replayed = origins, self.replayed
         return filtered
 
-    def _make_key(self, corpus: Corpus, rules: FilterRules, origins: list[dict[str, Any]]) -> str:
+    def _make_key(
+        self,
+        corpus: Corpus,
+        languages: Languages,
+        rules: FilterRules,
+        origins: list[dict[str, Any]],
+    ) -> str:
         """Return a digest of everything that affects the result of a corpus, except its name."""
         settings = {
             "corpus": corpus.model_dump(mode="json", exclude=MIXTURE_SETTINGS),
             "train_only": corpus.train_only,
-            "languages": self.languages.codes,
+            "languages": languages.codes,
             "filter": rules.filters.model_dump(mode="json"),
             "split": self.split.model_dump(mode="json") if rules.split_off else None,
             "split_off": sorted(rules.split_off),
@@ -138,14 +157,19 @@ def read_texts(folder: Path) -> list[TrainedText]:
 
 
 def list_replayed(
-    texts: Sequence[TrainedText], present: Corpora, languages: Languages
+    texts: Sequence[TrainedText], present: Corpora, directions: Collection[Languages]
 ) -> Iterator[tuple[str, TrainedText]]:
-    """Yield new names and the corpora of earlier trainings that are not in ``present``."""
+    """Yield new names and the corpora of earlier trainings that are not in ``present``.
+
+    A corpus is replayed if it serves one of the ``directions``; it then names its languages.
+    """
     identities = [_identify(corpus) for corpus in present.values()]
     names = set(present)
     for text in texts:
         for name, corpus in text.corpora.items():
-            if not corpus.is_parallel or text.languages != languages or not corpus.weight:
+            languages = corpus.languages or text.languages
+            serves = languages in directions or languages.reversed in directions
+            if not corpus.is_parallel or not serves or not corpus.weight:
                 continue
             if _identify(corpus) in identities:
                 continue
@@ -154,7 +178,8 @@ def list_replayed(
             while unique_name in names:
                 unique_name = f"{unique_name[:37]}-{len(names)}"
             names.add(unique_name)
-            yield unique_name, text.model_copy(update={"corpora": {unique_name: corpus}})
+            named = corpus.model_copy(update={"languages": languages})
+            yield unique_name, text.model_copy(update={"corpora": {unique_name: named}})
 
 
 def read_replayed(
@@ -180,7 +205,7 @@ def read_replayed(
 
 
 def weigh_replayed(
-    weights: Mapping[str, float], pairs: Mapping[str, int], replayed: Corpora, share: float
+    weights: Mapping[str, float], pairs: Mapping[str, int], replayed: Collection[str], share: float
 ) -> dict[str, float]:
     """Return sampling weights that give replayed corpora a share of pairs at temperature 1."""
     sizes = {name: weights[name] * pairs[name] for name in weights}

@@ -22,6 +22,8 @@ SIDES = ("source", "target")
 KINDS = (*SIDES, "digests")
 """Suffixes of the files of a split."""
 
+SWAPPED = {"source": "target", "target": "source", "digests": "digests"}
+
 
 def stage_pairs(pairs: Sequence[Pair], folder: Path, name: str) -> None:
     """Write pairs of a split, with their digests, for ``StagedPairs.take``."""
@@ -43,11 +45,17 @@ class StagedPairs:
     def __len__(self) -> int:
         return self.files["digests"].stat().st_size // PAIR_BYTES
 
-    def take(self, part: Path) -> None:
-        """Append the pairs that ``stage_pairs`` wrote to a folder."""
-        for path in self.files.values():
-            if (part / path.name).exists():
-                append_file(part / path.name, path)
+    def take(self, part: Path, *, swap: bool = False) -> None:
+        """Append the pairs that ``stage_pairs`` wrote to a folder, or these with swapped sides."""
+        for kind, path in self.files.items():
+            taken = part / self.files[SWAPPED[kind] if swap else kind].name
+            if not taken.exists():
+                continue
+            if swap and kind == "digests":
+                with path.open("ab") as file:
+                    file.write(StagedPairs(part, path.stem).digests()[:, ::-1].tobytes())
+            else:
+                append_file(taken, path)
 
     def digests(self) -> Digests:
         """Return the digests, memory-mapped, (pairs, 2)."""
@@ -65,12 +73,16 @@ class StagedPairs:
             path.unlink()
 
 
-def mark_shared(rows: Digests, others: Digests) -> Mask:
-    """Return a mask of pairs with a side that occurs in other pairs."""
+def mark_shared(rows: Digests, others: Digests, *, across: bool = False) -> Mask:
+    """Return a mask of pairs with a side that occurs on the same side of other pairs.
+
+    ``across`` compares with both sides, because one language may be on either side.
+    """
+    sources, targets = (others.ravel(), others.ravel()) if across else others.T
     marked = np.zeros(len(rows), dtype=np.bool_)
     for part in _cut_rows(len(rows)):
         source, target = rows[part].T
-        marked[part] = np.isin(source, others[:, 0]) | np.isin(target, others[:, 1])
+        marked[part] = np.isin(source, sources) | np.isin(target, targets)
     return marked
 
 

@@ -1,7 +1,7 @@
 """Training pairs that are drawn again in every epoch: augmentation, sampled subwords, tags."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +28,11 @@ DRAWS, PLACES = 9, [0, 1, 2, 3, 8]
 """Random numbers drawn per pair, and the indices in use; another count would change the draws."""
 
 
+def find_corpus(corpora: Sequence[range], number: int) -> int:
+    """Return the index of the corpus that has the pair of a number."""
+    return bisect_right(corpora, number, key=lambda corpus: corpus.stop)
+
+
 class AugmentedPairs:
     """Pairs changed by modifiers; the result depends on seed, epoch and pair number.
 
@@ -38,21 +43,24 @@ class AugmentedPairs:
         self,
         dataset: ShardDataset,
         sides: tuple[Side, Side],
-        languages: tuple[str, str],
+        languages: Sequence[tuple[str, str]],
         config: AugmentationConfig,
         seed: int,
     ) -> None:
         has_symbols = all(symbol in side.vocabulary for side in sides for symbol in ALL_SYMBOLS)
-        modifiers: list[tuple[float, Modify]] = [
-            (config.no_final_stop, drop_final_stop),
-            (config.punctuation, change_punctuation),
-            (config.typing_errors, partial(make_typing_errors, language=languages[0])),
-            (config.symbols if has_symbols else 0.0, partial(put_symbols, languages=languages)),
-        ]
+        shares = (
+            config.merged,
+            config.no_final_stop,
+            config.punctuation,
+            config.typing_errors,
+            config.symbols if has_symbols else 0.0,
+        )
         self._dataset, self._sides, self._seed = dataset, sides, seed
-        self._modifiers = [modify for _, modify in modifiers]
-        self._shares = np.array([config.merged, *(share for share, _ in modifiers)])
+        self._modifiers = [list_modifiers(codes) for codes in languages]
+        self._shares = np.array(shares)
         self._longest = dataset.longest
+        whole = [range(len(dataset))] * len(languages)
+        self._merged_with = whole if len({*languages}) == 1 else dataset.corpora
 
     def draw(self, number: int, epoch: int) -> tuple[np.ndarray, np.ndarray]:
         """Return source and target tokens of a pair in an epoch."""
@@ -60,11 +68,12 @@ class AugmentedPairs:
         merged, *chosen = (draw.random(DRAWS)[PLACES] < self._shares).tolist()
         if not merged and not any(chosen):
             return self._dataset[number]
-        lines = self._read(number)
-        if merged:
-            other = self._read(int(draw.integers(len(self._dataset))))
+        lines, corpus = self._read(number), find_corpus(self._dataset.corpora, number)
+        if merged:  # with a pair of the same languages
+            numbers = self._merged_with[corpus]
+            other = self._read(numbers[int(draw.integers(len(numbers)))])
             lines = Lines(*map(" ".join, zip(lines, other, strict=True)))
-        for modify, is_chosen in zip(self._modifiers, chosen, strict=True):
+        for modify, is_chosen in zip(self._modifiers[corpus], chosen, strict=True):
             lines = modify(lines, draw) if is_chosen else lines
         source, target = (
             np.array(side.ids(line), np.int32)
@@ -76,6 +85,16 @@ class AugmentedPairs:
     def _read(self, number: int) -> Lines:
         pair = zip(self._sides, self._dataset[number], strict=True)
         return Lines(*(side.text(tokens.tolist()) for side, tokens in pair))
+
+
+def list_modifiers(languages: tuple[str, str]) -> list[Modify]:
+    """Return the modifiers of pairs in two languages, in a fixed order."""
+    return [
+        drop_final_stop,
+        change_punctuation,
+        partial(make_typing_errors, language=languages[0]),
+        partial(put_symbols, languages=languages),
+    ]
 
 
 @dataclass(frozen=True)
@@ -118,23 +137,23 @@ class TaggedPairs:
     """Returns a pair without a tag."""
     corpora: Sequence[range]
     """The pair numbers of each corpus, in order."""
-    tags: Sequence[int | None]
-    """Token ID of each corpus's tag; None for a corpus without a tag."""
+    tags: Sequence[Sequence[int]]
+    """Token IDs of each corpus's tags; may be empty."""
     untagged: float
-    """Share of pairs that are read without their tag."""
+    """Share of pairs that are read without their tags."""
     seed: int
+    required: Collection[int] = ()
+    """Token IDs of tags that are always read: those of target languages."""
 
     def draw(self, number: int, epoch: int) -> NumberedPair:
         """Return source and target tokens of a pair in an epoch."""
         source, target = self.read(number, epoch)
-        tag = self.find_tag(number)
-        if tag is None or self._leaves_out(number, epoch):
+        tags = self.tags[find_corpus(self.corpora, number)]
+        if tags and self._leaves_out(number, epoch):
+            tags = [tag for tag in tags if tag in self.required]
+        if not tags:
             return source, target
-        return np.concatenate(([tag], source)).astype(np.int32), target
-
-    def find_tag(self, number: int) -> int | None:
-        """Return the token ID of a pair's tag; None if its corpus has no tag."""
-        return self.tags[bisect_right(self.corpora, number, key=lambda corpus: corpus.stop)]
+        return np.concatenate((tags, source)).astype(np.int32), target
 
     def _leaves_out(self, number: int, epoch: int) -> bool:
         draw = make_generator(self.seed, "tags", epoch, number)

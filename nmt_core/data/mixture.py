@@ -1,7 +1,7 @@
 """Mix corpora: choose the pairs of each epoch, as a function of seed, epoch and group."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -38,17 +38,23 @@ class Mixture:
     seed: int
     """Seed of all orders; draws are named by the index of the corpus, not by its name."""
     group_pairs: int = GROUP_PAIRS
+    directions: Mapping[str, str] = field(default_factory=dict)
+    """The direction of each corpus, whose corpora share its temperature; may be empty."""
 
     def compute_shares(self) -> dict[str, float]:
         """Return the share of each corpus in an epoch's pairs; the shares sum to 1.
 
         A corpus of n pairs and weight w has a share in proportion to (w n)^(1/T), with
-        temperature T (Arivazhagan et al. 2019, section 3.2).
+        temperature T (Arivazhagan et al. 2019, section 3.2). With several directions, this is the
+        share of a direction, which its corpora divide in proportion to w n.
         """
         names = [name for name in self.ranges if self.weights[name] and len(self.ranges[name])]
         sizes = np.array([self.weights[name] * len(self.ranges[name]) for name in names])
-        sizes = (sizes / sizes.max()) ** (1 / self.config.temperature)
-        return dict(zip(names, (sizes / sizes.sum()).tolist(), strict=True))
+        groups = [self.directions.get(name, name) for name in names]
+        totals = np.array([sizes[[g == group for g in groups]].sum() for group in groups])
+        within, totals = sizes / totals, totals / totals.max()
+        shares = totals ** (1 / self.config.temperature) * within
+        return dict(zip(names, (shares / shares.sum()).tolist(), strict=True))
 
     def count_groups(self) -> int:
         """Return the number of groups in an epoch."""

@@ -245,7 +245,7 @@ class Service:
         """
         config, pair = self.config, search.model.pair
         translator = search.model.translator.choose_tag(search.tag)
-        limit = translator.config.max_source_tokens - (search.tag is not None)
+        limit = translator.config.max_source_tokens - len(translator.source.tags)
         segmenter = Segmenter(pair[0], translator.source.tokens, min(limit, Segmenter.max_tokens))
         run = partial(self._workers.run, user.name)
         task = (segment_text, segmenter, config.max_tokens)

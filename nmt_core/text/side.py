@@ -20,8 +20,8 @@ class Tokenized:
 
     line: str
     tokens: list[str]
-    tag: str | None = None
-    """Tag of the corpus for a model that was trained with tags; None for no tag."""
+    tags: tuple[str, ...] = ()
+    """Tags that the model reads before the line: the target language, and the domain."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Side:
 
     tokenizer: Tokenizer
     vocabulary: Vocabulary
-    tag: str | None = None
-    """The tag of its lines; None for no tag."""
+    tags: tuple[str, ...] = ()
+    """The tags of its lines, such as the target language and the domain."""
 
     @classmethod
     def load(cls, tokenizer: Path, vocabulary: Path) -> Self:
@@ -46,7 +46,7 @@ class Side:
         """Return a line with its tokens; a tokenized line is returned as it is."""
         if isinstance(line, Tokenized):
             return line
-        return Tokenized(line, self.tokenizer.encode(normalize(line)), self.tag)
+        return Tokenized(line, self.tokenizer.encode(normalize(line)), self.tags)
 
     def tokens(self, line: str | Tokenized) -> list[str]:
         """Return the tokens of a line."""

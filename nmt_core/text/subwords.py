@@ -6,7 +6,7 @@ consists of known pieces.
 """
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -36,6 +36,9 @@ class SubwordConfig(Config):
     """Share of character occurrences that have their own piece."""
     max_lines: int = Field(2_000_000, ge=1, le=1_000_000_000)
     """Maximum number of lines to train on; a larger corpus is sampled evenly."""
+    temperature: float = Field(5.0, ge=1, le=100)
+    """With several directions, the share of a language in these lines is in proportion to its
+    lines^(1/temperature) (Arivazhagan et al. 2019), so that a small one is not cut into letters."""
 
 
 class Subwords:
@@ -155,6 +158,16 @@ class Subwords:
         """
         split = {SPECIALS[UNK]: ("<", "unk>")}
         return self._processor.decode([p for token in tokens for p in split.get(token, (token,))])
+
+
+def balance_lines(counts: Mapping[str, int], limit: int, temperature: float) -> dict[str, int]:
+    """Return how many lines of each language to train on, at most ``limit`` in all.
+
+    A language with fewer lines than its share repeats them.
+    """
+    weights = {code: count ** (1 / temperature) for code, count in counts.items()}
+    total, lines = sum(weights.values()), min(limit, sum(counts.values()))
+    return {code: max(1, int(lines * weight / total)) for code, weight in weights.items()}
 
 
 def sample_evenly(lines: Iterable[str], total: int, limit: int) -> Iterable[str]:

@@ -14,6 +14,14 @@ TAG_BEGIN, TAG_END = "<tag ", ">"
 """Prefix and suffix of a tag, which tells a model the corpus of a line. Tokens of text contain no
 space, so they cannot be tags."""
 
+TARGET = ">"
+"""Beginning of the tag that names the target language; no tag of a domain begins with it."""
+
+
+def name_target(code: str) -> str:
+    """Return the tag of a target language for models with several (Johnson et al. 2017)."""
+    return f"{TARGET}{code}"
+
 
 class Vocabulary:
     """A fixed list of tokens; their positions are their IDs.

@@ -11,7 +11,7 @@ from nmt_core.search.engine import LogLikelihood, batches_by_length
 from nmt_core.search.pytorch import MAX_BATCH_LOG_PROBS
 from nmt_core.text.side import Tokenized
 from nmt_core.text.vocabulary import PAD, UNK
-from nmt_core.translation.text_search import drop_tag_column
+from nmt_core.translation.text_search import drop_tags
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -83,5 +83,5 @@ def trace_attention(
     computed = translator.full.attend([source], [translation.ids]) if source else None
     if computed is None:
         return None
-    weights = computed[0] if text.tag is None else drop_tag_column(computed[0])
+    weights = drop_tags(computed[0], text)
     return Look(text.line, [*text.tokens, END], [*translation.tokens, END], weights)

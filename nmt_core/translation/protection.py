@@ -192,7 +192,7 @@ class Protector:
         plain = ProtectedLine(
             text,
             literals,
-            line if isinstance(line, Tokenized) else Tokenized("", [], self.source.tag),
+            line if isinstance(line, Tokenized) else Tokenized("", [], self.source.tags),
             masked,
             find_odd_case(masked.line) if self.restorer and self.restorer.case else None,
             Restored(masked.line),
@@ -255,7 +255,7 @@ class Protector:
         if masked := line.masked.texts:
             tokens = tuple(masked[t].target if t in masked else t for t in tokens)
             source_tokens = tuple(masked[t].source if t in masked else t for t in source_tokens)
-        read = len(line.text.tokens) + (line.text.tag is not None) + 1
+        read = len(line.text.tokens) + len(line.text.tags) + 1
         flaws = find_flaws(
             line.line,
             written,
@@ -305,5 +305,5 @@ class Protector:
             restored = self.restorer.restore(read, keep, case=is_odd)
         text = plain.text
         if restored.line != text.line:
-            text = replace(self.source.tokenize(restored.line), tag=text.tag)
+            text = replace(self.source.tokenize(restored.line), tags=text.tags)
         return plain._replace(text=text, masked=masked, restored=restored)

@@ -49,7 +49,7 @@ class SourceTask(NamedTuple):
 
     text: Tokenized
     tokens: list[str]
-    """The tokens of the line after truncation, without the tag."""
+    """The tokens of the line after truncation, without its tags."""
     prefix: list[str]
     """Target tokens of the prefix."""
     request: Request
@@ -63,7 +63,7 @@ class TextSearch:
     source: Side
     target: Side
     max_tokens: int
-    """Maximum tokens of a line or prefix, its tag included."""
+    """Maximum tokens of a line or prefix, its tags included."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
     """Returns the engine whose attention selects source words for unknown tokens; None does not
     copy words."""
@@ -96,7 +96,7 @@ class TextSearch:
 
     def cut(self, text: Tokenized) -> list[str]:
         """Return the tokens of a line, truncated to ``max_tokens`` with a warning."""
-        tokens = text.tokens[: self.max_tokens - (text.tag is not None)]
+        tokens = text.tokens[: self.max_tokens - len(text.tags)]
         if len(tokens) < len(text.tokens):
             _log.warning(
                 "a line has %d tokens, but only the first %d are translated; write one sentence "
@@ -122,8 +122,8 @@ class TextSearch:
             text = self.source.tokenize(line)
             tokens = self.cut(text)
             prefix = self.cut(self.target.tokenize(beginning)) if beginning else []
-            tag = [] if text.tag is None else [self.source.vocabulary.tags[text.tag]]
-            source = [*tag, *self.source.vocabulary.encode(tokens), EOS]
+            tags = [self.source.vocabulary.tags[tag] for tag in text.tags]
+            source = [*tags, *self.source.vocabulary.encode(tokens), EOS]
             request = Request(source if tokens else [], self.target.vocabulary.encode(prefix))
             tasks.append(SourceTask(text, tokens, prefix, request))
         return tasks
@@ -134,8 +134,8 @@ class TextSearch:
         """Return the translations of tasks, given the hypotheses of nonempty tasks."""
         results = iter(hypotheses)
         pairs = [
-            (task, each._replace(attention=drop_tag_column(each.attention)))
-            if task.text.tag and each.attention is not None
+            (task, each._replace(attention=drop_tags(each.attention, task.text)))
+            if each.attention is not None
             else (task, each)
             for task in tasks
             for each in (next(results) if task.tokens else ())
@@ -165,11 +165,13 @@ class TextSearch:
         ]
 
 
-def drop_tag_column(attention: "NDArray[np.float32]") -> "NDArray[np.float32]":
-    """Return attention weights without the tag's column, the first; rows keep their sums."""
+def drop_tags(attention: "NDArray[np.float32]", text: Tokenized) -> "NDArray[np.float32]":
+    """Return attention weights without the columns of a text's tags; rows keep their sums."""
+    if not text.tags:
+        return attention
     import numpy as np  # slow to import, and only attention needs it
 
-    words = attention[:, 1:]
+    words = attention[:, len(text.tags) :]
     sums = words.sum(axis=1, keepdims=True)
     total = attention.sum(axis=1, keepdims=True)
     return words * np.divide(total, sums, where=sums > 0, out=np.zeros_like(sums))
@@ -201,7 +203,7 @@ def copy_unknown(
         )
         assert computed is not None  # without attention, the search forbids unknown tokens
         matrices = [
-            weights if task.text.tag is None else drop_tag_column(weights)
+            drop_tags(weights, task.text)
             for weights, (task, *_) in zip(computed, unknown, strict=True)
         ]
     for weights, (task, hypothesis, words) in zip(matrices, unknown, strict=True):

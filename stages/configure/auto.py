@@ -126,6 +126,8 @@ def choose(
     device = find_device(train.compute.device)
     size = estimate_size(download, groups)
     vocab_size, dropout = next(row[1:] for row in TEXTS if size.pairs <= row[0])
+    codes = {code for direction in download.learned for code in direction.codes}
+    vocab_size = vocab_size * len(codes) // 2  # as many for each language as in a bilingual model
     epoch = estimate_tokens(size, vocab_size)
     batching = train.batching if isinstance(train.batching, TokenBatching) else TokenBatching()
     batch_tokens = round(batching.max_tokens * TOKEN_SHARE)
@@ -188,6 +190,7 @@ def estimate_size(download: DownloadParams, groups: Sequence[str]) -> Size:
         estimate_total,
         download.corpora,
         download.languages,
+        download.directions,
         find_cached=partial(find_cached, folder=paths.DOWNLOADS),
     )
     size = estimate()
@@ -287,5 +290,5 @@ def count_own_pairs(download: DownloadParams) -> int | None:
     corpora = [corpus for corpus in download.parallel.values() if not corpus.train_only]
     if not all(isinstance(corpus, FilesCorpus) for corpus in corpora):
         return None
-    sizes = [corpus.estimate_size(download.languages) for corpus in corpora]
+    sizes = [corpus.estimate_size(corpus.languages or download.languages) for corpus in corpora]
     return sum(size.pairs for size in sizes if size)

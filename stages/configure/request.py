@@ -179,11 +179,16 @@ def find_text(request: Request, *, say: Say) -> dict[str, Any]:
         text, languages=request.languages, validation=request.validation, test=request.test
     )
     names = [Locale("en").languages.get(code, code) for code in named.languages.codes]
-    say(f"{' to '.join(names)}, by {named.reason}; corpora: {', '.join(named.corpora)}")
+    asked = ", ".join(map(str, named.directions)) or " to ".join(names)
+    say(f"{asked}, by {named.reason}; corpora: {', '.join(named.corpora)}")
     for name, corpus in named.corpora.items():
         if corpus.get("licence") == "other":
             say(f"set download.corpora.{name}.licence to the licence that its publisher names")
-    return {"languages": named.languages.model_dump(), "corpora": named.corpora}
+    return {
+        "languages": named.languages.model_dump(),
+        "directions": [*map(str, named.directions)],
+        "corpora": named.corpora,
+    }
 
 
 def expand_time(time: str) -> list[str]:

@@ -11,10 +11,16 @@ from pydantic import Field
 from nmt_core.base import config
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
-from nmt_core.base.languages import Languages, read_languages
+from nmt_core.base.languages import Languages, read_languages, summarize_directions
 from nmt_core.corpora.formats.paired_units import may_hold_both_sides, pick_pair
 from nmt_core.corpora.named import SHORT_NAMES, expand_name
 from nmt_core.corpora.text_files import STAR, expand_paths
+from stages.configure.directions import (
+    add_held_out_sets,
+    choose_directions,
+    name_languages,
+    names_several,
+)
 from stages.configure.languages import find_languages, identify_languages, split_name
 from stages.runtime.params_file import read
 
@@ -31,7 +37,7 @@ class ProjectFile(Config):
     """A project file, for more text than fits into a line."""
 
     languages: str = ""
-    """Two languages, such as de-en; if empty, found in the text."""
+    """Two languages, such as de-en, or several directions; if empty, found in the text."""
 
     corpora: dict[str, str | Settings] = Field(min_length=1)
     """Corpora by name: a value of TEXT=, or a mapping of that as ``text`` and further settings."""
@@ -51,6 +57,8 @@ class NamedText(NamedTuple):
     """How the languages were found."""
     corpora: dict[str, Settings]
     """Settings of the corpora by name."""
+    directions: tuple[Languages, ...] = ()
+    """Directions of a multilingual model; empty for one."""
 
 
 def read_text(text: str, *, languages: str = "", validation: str = "", test: str = "") -> NamedText:
@@ -59,8 +67,10 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
     Args:
         text: paths of two aligned files or of one that holds both sides, names such as europarl or
             opus:Books/v1, and URLs; or the path of a project file.
-        languages: such as de-en; if empty, found in the text.
-        validation: two aligned files, or one that holds both sides; if empty, split off train.
+        languages: such as de-en, or several directions such as "de-en fr-en" or "*-en"; if empty,
+            found in the text.
+        validation: two aligned files, or one that holds both sides; if empty, split off train. For
+            several directions, sets of some of their languages.
         test: a test set, likewise.
 
     Raises:
@@ -76,12 +86,12 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
         validation, test = validation or project.validation, test or project.test
     else:
         corpora = name_corpora(read_corpora(words))
-    held_out = {"validation": validation, "test": test}
-    add_held_out(corpora, {split: words for split, words in held_out.items() if words})
-    if len(corpora) > 1:
-        for settings in corpora.values():
-            is_own = settings.get("kind", "text") in ("files", "text")
-            settings.setdefault("licence", "own" if is_own else "other")
+    sets = {"validation": validation, "test": test}
+    held_out = {split: words for split, words in sets.items() if words}
+    name_licences(corpora)
+    if names_several(languages):
+        return name_directions(corpora, languages, held_out)
+    add_held_out(corpora, held_out)
     if languages:
         pair, reason = read_languages(languages), "LANGUAGES="
     else:
@@ -91,6 +101,31 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
         if pick_pair(codes, pair) == (1, 0):
             files["source"], files["target"] = files["target"], files["source"]
     return NamedText(pair, reason, corpora)
+
+
+def name_licences(corpora: Mapping[str, Settings]) -> None:
+    """Write the licences of several corpora into their settings, in place."""
+    for settings in corpora.values() if len(corpora) > 1 else ():
+        is_own = settings.get("kind", "text") in ("files", "text")
+        settings.setdefault("licence", "own" if is_own else "other")
+
+
+def name_directions(
+    corpora: dict[str, Settings], languages: str, held_out: Mapping[str, str]
+) -> NamedText:
+    """Return the text of several directions; each corpus names its languages.
+
+    Raises:
+        ConfigError: if the languages of a corpus or a held-out set are unknown.
+    """
+    pairs = name_languages(corpora, find_common_languages)
+    for split, words in held_out.items():
+        sets = [*read_corpora(split_words(words))]
+        add_held_out_sets(corpora, split, sets, find_common_languages)
+    directions = choose_directions(languages, pairs.values())
+    summary = summarize_directions(directions)
+    several = tuple(directions) if len(directions) > 1 else ()
+    return NamedText(summary, "LANGUAGES=", corpora, several)
 
 
 def split_words(text: str) -> list[str]:

@@ -40,6 +40,8 @@ class CorpusReport(Result):
     kind: str = ""
     licence: str = ""
     tag: str = ""
+    languages: str = ""
+    """The direction that the corpus serves, such as de-en; empty if the model learns only one."""
     pairs: dict[str, int]
     """Number of kept pairs by split."""
     removed: Removed = Field({})

@@ -8,6 +8,7 @@ from nmt_core.data.drawn_pairs import AugmentedPairs, SampledPairs, TaggedPairs
 from nmt_core.data.shards import ShardDataset
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampler
+from nmt_core.text.vocabulary import TARGET
 from stages.params import TrainParams
 
 
@@ -15,12 +16,13 @@ def draw_pairs(
     params: TrainParams,
     dataset: ShardDataset,
     sides: Mapping[str, Side],
-    languages: Languages,
-    tags: Sequence[str] = (),
+    languages: Sequence[Languages],
+    tags: Sequence[Sequence[str]] = (),
 ) -> DrawPair | None:
     """Return a function that draws a training pair of an epoch; None if epochs do not differ.
 
-    ``tags`` has the tag of each corpus, "" for a corpus without a tag; or it is empty.
+    ``languages`` and ``tags`` have the direction and the tags of each corpus; ``tags`` may be
+    empty.
 
     Raises:
         ConfigError: if subwords are to be sampled and a tokenizer has no subwords.
@@ -28,7 +30,7 @@ def draw_pairs(
     draw: DrawPair | None = None
     if params.augmentation:
         both = (sides["source"], sides["target"])
-        config, codes = params.augmentation, languages.codes
+        config, codes = params.augmentation, [each.codes for each in languages]
         draw = AugmentedPairs(dataset, both, codes, config, params.seed).draw
     sampling = params.subword_sampling
     if sampling.kind != "none":
@@ -38,21 +40,31 @@ def draw_pairs(
         )
         draw = SampledPairs(draw or dataset.draw, source, target, params.seed).draw
     if any(tags):
-        numbers, share = number_tags(sides["source"], tags), params.mixture.untagged
-        draw = TaggedPairs(draw or dataset.draw, dataset.corpora, numbers, share, params.seed).draw
+        share = params.mixture.untagged
+        draw = tag_pairs(draw or dataset.draw, dataset, sides["source"], tags, share, params.seed)
     return draw
 
 
-def read_tagged(dataset: ShardDataset, source: Side, tags: Sequence[str]) -> list[NumberedPair]:
-    """Return all pairs in order, each with the tag of its corpus, if it has one."""
+def read_tagged(
+    dataset: ShardDataset, source: Side, tags: Sequence[Sequence[str]]
+) -> list[NumberedPair]:
+    """Return all pairs in order, each with the tags of its corpus."""
     draw: DrawPair = dataset.draw
     if any(tags):
-        numbers = number_tags(source, tags)
-        draw = TaggedPairs(dataset.draw, dataset.corpora, numbers, untagged=0, seed=0).draw
+        draw = tag_pairs(draw, dataset, source, tags, untagged=0, seed=0)
     return [draw(number, 0) for number in range(len(dataset))]
 
 
-def number_tags(source: Side, tags: Sequence[str]) -> list[int | None]:
-    """Return the token ids of tags in the source vocabulary; None for an empty tag."""
+def tag_pairs(
+    read: DrawPair,
+    dataset: ShardDataset,
+    source: Side,
+    tags: Sequence[Sequence[str]],
+    untagged: float,
+    seed: int,
+) -> DrawPair:
+    """Return a function that adds the tags of its corpus to a pair; see ``TaggedPairs``."""
     ids = source.vocabulary.tags
-    return [ids[tag] if tag else None for tag in tags]
+    numbers = [[ids[tag] for tag in own] for own in tags]
+    required = {number for tag, number in ids.items() if tag.startswith(TARGET)}
+    return TaggedPairs(read, dataset.corpora, numbers, untagged, seed, required).draw

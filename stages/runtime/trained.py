@@ -20,6 +20,7 @@ from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.translation.confidence import was_searched
+from nmt_core.translation.directions import DirectionConfig
 from nmt_core.translation.fitting import (
     explain_unfit,
     fit_confidence,
@@ -68,39 +69,56 @@ def load_trained(
         source=source,
         target=target,
         config=TranslatorConfig(beam=params.beam, batch_tokens=params.batch_tokens),
-        languages=languages,
+        languages=None if inputs.directions else languages,
+        directions=tuple(
+            DirectionConfig(languages=direction) for direction in dict.fromkeys(inputs.directions)
+        ),
         restorer=Restorer.load(inputs.tokenizer / "source"),
         load_aligner=cache(partial(find_aligner, inputs.tokenizer / ALIGNER)),
     )
 
 
 def read_validation(
-    inputs: Inputs, count: int, seed: int
-) -> tuple[list[str], list[str], list[str | None]]:
-    """Return sources, references and tags of at most ``count`` random validation pairs."""
+    inputs: Inputs, count: int, seed: int, direction: Languages | None = None
+) -> tuple[list[str], list[str], list[tuple[str, ...]]]:
+    """Return sources, references and tags of at most ``count`` random validation pairs.
+
+    ``direction`` is one of several directions.
+    """
     sides = [list(files.read_lines(inputs.corpus / f"validation.{side}")) for side in paths.SIDES]
-    chosen = draw_line_numbers(len(sides[0]), count, seed)
+    rows = list_rows(inputs, "validation", direction)
+    chosen = [rows[number] for number in draw_line_numbers(len(rows), count, seed)]
     source, target = ([side[number] for number in chosen] for side in sides)
     tags = list_tags(inputs, "validation")
-    return source, target, [tags[number] if tags else None for number in chosen]
+    return source, target, [tags[number] if tags else () for number in chosen]
 
 
-def list_tags(inputs: Inputs, split: str) -> list[str | None]:
-    """Return the tag of each line of a split, from its corpus; empty if no corpus has a tag."""
+def list_rows(inputs: Inputs, split: str, direction: Languages | None) -> list[int]:
+    """Return the rows of a split that are in a direction; None stands for all."""
+    if direction is None:
+        return [row for row, _ in enumerate(files.read_lines(inputs.corpus / f"{split}.source"))]
+    return [row for row, own in enumerate(paths.list_directions(inputs, split)) if own == direction]
+
+
+def read_tags() -> tuple[tuple[str, ...], ...]:
+    """Return the tags of each corpus of the project."""
+    return tuple(map(tuple, files.read_json(paths.TAGS)))
+
+
+def list_tags(inputs: Inputs, split: str) -> list[tuple[str, ...]]:
+    """Return the tags of each line of a split, those of its corpus; empty without any tag."""
     if not any(inputs.tags):
         return []
     corpora = files.read_json(inputs.corpus / "corpus.json")["corpora"]
     return [
-        tag or None
-        for tag, pairs in zip(inputs.tags, corpora, strict=True)
-        for _ in range(pairs[split])
+        tags for tags, pairs in zip(inputs.tags, corpora, strict=True) for _ in range(pairs[split])
     ]
 
 
-def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[str | None]) -> list[Tokenized]:
+def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[tuple[str, ...]]) -> list[Tokenized]:
     """Return tokenized lines with their tags; ``tags`` may be empty."""
     read = [side.tokenize(line) for line in lines]
-    return [replace(text, tag=tag) for text, tag in zip(read, tags, strict=True)] if tags else read
+    return [replace(text, tags=own) for text, own in zip(read, tags, strict=True)] if tags else read
 
 
 CONFIDENCE_SENTENCES = 2000

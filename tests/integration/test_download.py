@@ -344,5 +344,5 @@ def test_stage_writes_its_report_and_prints_a_table(project, write, tmp_path):
     metrics = json.loads((tmp_path / "reports" / "download.json").read_text())
     assert sum(metrics["pairs"].values()) == len(GERMAN)
     assert json.loads((tmp_path / "data/weights.json").read_text()) == [1]
-    assert json.loads((tmp_path / "data/tags.json").read_text()) == [""]
+    assert json.loads((tmp_path / "data/tags.json").read_text()) == [[]]
     assert ">text</h2>" in (tmp_path / "reports" / "data.html").read_text()

@@ -50,7 +50,7 @@ def drawn(config, *, seed=1, symbols=ALL_SYMBOLS, tmp_path):
     return side, AugmentedPairs(
         ShardDataset(tmp_path / "shards"),
         (side, side),
-        LANGUAGES,
+        [LANGUAGES],
         AugmentationConfig(**config),
         seed,
     )

@@ -1,6 +1,7 @@
 """The order of several corpora is a function of seed, epoch and position, in given shares."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import takewhile
 from types import SimpleNamespace
 
@@ -50,6 +51,17 @@ def read_epoch(mixture, epoch=0):
 def count(mixture, rows):
     """Return the number of rows of each corpus."""
     return {name: sum(row in numbers for row in rows) for name, numbers in mixture.ranges.items()}
+
+
+def test_corpora_of_a_direction_share_its_temperature():
+    """Splitting the text of a direction into corpora does not change the share of the direction."""
+    whole = mix([100, 900], [1.0, 1.0], temperature=2.0).compute_shares()
+    parts = mix([100, 300, 600], [1.0] * 3, temperature=2.0)
+    directions = {"one": "de-en", "two": "fr-en", "three": "fr-en"}
+    shares = replace(parts, directions=directions).compute_shares()
+
+    assert shares["one"] == pytest.approx(whole["one"])
+    assert shares["three"] == pytest.approx(2 * shares["two"])
 
 
 @given(given=corpora, temperature=st.sampled_from([1.0, 2.0, 5.0]), epoch=st.integers(0, 9))
@@ -192,7 +204,7 @@ def draw_merged(dataset):
     """Return a function that draws pairs, some of which have a second pair."""
     side = Side(Words("whitespace"), Vocabulary([*SPECIALS, *"abcdefgh"[: TARGET_SIZE - 4]]))
     config = AugmentationConfig(merged=0.3, typing_errors=0.3)
-    return AugmentedPairs(dataset, (side, side), ("de", "en"), config, seed=2)
+    return AugmentedPairs(dataset, (side, side), [("de", "en")], config, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -203,10 +215,10 @@ def test_resuming_with_five_corpora_is_continuing(tmp_path, name):
     dataset = write_pairs(tmp_path / "pairs", longest=6)
     weight = [1.0, 3.0, 0.0, 1.0, 9.0]
     mixture = mix([5, 10, 15, 20, 10], weight, group_pairs=30)
-    tags = [TARGET_SIZE, None, None, TARGET_SIZE + 1, TARGET_SIZE]
+    tags = [(TARGET_SIZE,), (), (), (TARGET_SIZE + 1,), (TARGET_SIZE,)]
     read = draw_merged(dataset).draw
     tagged = TaggedPairs(read, [*mixture.ranges.values()], tags, untagged=0.3, seed=9)
-    assert {tag for tag in tags if tag} == {
+    assert {tag for own in tags for tag in own} == {
         int(tagged.draw(number, 0)[0][0]) for number in range(60)
     } - {*range(TARGET_SIZE)}
     more = {"mixture": mixture, "sample": tagged.draw, "words": TARGET_SIZE + 2}

@@ -48,7 +48,7 @@ def whole_lines(folder, tokenizer):
 
 def augment(folder, tokenizer):
     side, dataset = whole_lines(folder, tokenizer)
-    return AugmentedPairs(dataset, (side, side), ("de", "en"), AUGMENTED, 3).draw
+    return AugmentedPairs(dataset, (side, side), [("de", "en")], AUGMENTED, 3).draw
 
 
 def cut_anew(folder, kind):
@@ -58,7 +58,7 @@ def cut_anew(folder, kind):
 
 def tag(folder):
     _, dataset = whole_lines(folder, Characters())
-    return TaggedPairs(dataset.draw, [range(9), range(9, 18)], [7, None], 0.2, 4).draw
+    return TaggedPairs(dataset.draw, [range(9), range(9, 18)], [(7,), ()], 0.2, 4).draw
 
 
 DRAWS = {

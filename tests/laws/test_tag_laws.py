@@ -73,9 +73,9 @@ def strip(pair):
 
 
 def test_tagged_lines_depend_on_seed_epoch_and_number(dataset):
-    pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
-    again = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=3)
-    other = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], 0.25, seed=4)
+    pairs = TaggedPairs(dataset.draw, dataset.corpora, [(100,), (), (101,)], 0.25, seed=3)
+    again = TaggedPairs(dataset.draw, dataset.corpora, [(100,), (), (101,)], 0.25, seed=3)
+    other = TaggedPairs(dataset.draw, dataset.corpora, [(100,), (), (101,)], 0.25, seed=4)
     seen, met, differing = Counter(), [set(), set()], 0
     for epoch in range(40):
         for number in reversed(range(60)):
@@ -100,8 +100,20 @@ def test_tagged_lines_depend_on_seed_epoch_and_number(dataset):
 
 @pytest.mark.parametrize(("share", "tagged"), [(0.0, 45), (1.0, 0)])
 def test_all_or_no_lines_have_tags_if_configured(dataset, share, tagged):
-    pairs = TaggedPairs(dataset.draw, dataset.corpora, [100, None, 101], share, seed=1)
+    pairs = TaggedPairs(dataset.draw, dataset.corpora, [(100,), (), (101,)], share, seed=1)
     assert sum(pairs.draw(number, 7)[0][0] >= 100 for number in range(60)) == tagged
+
+
+def test_the_target_language_is_always_read(dataset):
+    pairs = TaggedPairs(
+        dataset.draw, dataset.corpora, [(7,), (8, 100), ()], 1.0, 1, required=[7, 8]
+    )
+    heads = [[*pairs.draw(number, 3)[0][:2]] for number in (0, 30, 50)]
+    plain = [[*dataset[number][0]] for number in (0, 30, 50)]
+
+    assert heads[0] == [7, plain[0][0]]
+    assert heads[1] == [8, plain[1][0]]
+    assert heads[2] == plain[2][:2]
 
 
 def settings(**changes):
@@ -116,14 +128,14 @@ def settings(**changes):
 
 def test_augmented_and_validation_pairs_have_their_tags(dataset):
     known = Vocabulary([*SPECIALS, *"abcdefgh"]).with_tags(NAMES)
-    side, of_corpora = Side(Words("whitespace"), known), ("own", "", "news")
+    side, of_corpora = Side(Words("whitespace"), known), (("own",), (), ("news",))
     sides = {"source": side, "target": side}
     merged = AugmentationConfig(merged=1.0)
-    plain = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN)
-    drawn = draw_pairs(settings(augmentation=merged), dataset, sides, GERMAN, of_corpora)
+    plain = draw_pairs(settings(augmentation=merged), dataset, sides, [GERMAN] * 3)
+    drawn = draw_pairs(settings(augmentation=merged), dataset, sides, [GERMAN] * 3, of_corpora)
     for number in range(60):
-        name = of_corpora[0 if number < 25 else 1 if number < 40 else 2]
-        tag = [known.tags[name]] if name else []
+        names = of_corpora[0 if number < 25 else 1 if number < 40 else 2]
+        tag = [known.tags[name] for name in names]
         source, target = plain(number, 2)
         assert [*map(list, drawn(number, 2))] == [[*tag, *source], [*target]]
         assert [*read_tagged(dataset, side, of_corpora)[number][0]] == [*tag, *dataset[number][0]]
@@ -195,7 +207,7 @@ def test_every_search_of_a_line_keeps_its_tag(by_line):
     lines = ["Der {name} hat 94 Häuser.", "DER HUND", "", "<tag own>"]
     if by_line:
         read = map(side.tokenize, lines)
-        translator.search([replace(text, tag="own") for text in read], n_best=1)
+        translator.search([replace(text, tags=("own",)) for text in read], n_best=1)
     else:
         translator.choose_tag("own").search(lines, n_best=1)
     own = translator.source.vocabulary.tags["own"]
@@ -215,7 +227,7 @@ def test_score_of_a_pair_depends_on_its_tag(bundle):
             (translator.choose_tag("own"), pairs),
             (
                 translator,
-                [(replace(translator.source.tokenize(s), tag="own"), t) for s, t in pairs],
+                [(replace(translator.source.tokenize(s), tags=("own",)), t) for s, t in pairs],
             ),
         )
     )

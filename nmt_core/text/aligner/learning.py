@@ -26,6 +26,7 @@ from nmt_core.text.aligner.lexicon import (
     subsample,
 )
 from nmt_core.text.aligner.pieces import AlignerConfig, ShortlistConfig, cut_line
+from nmt_core.text.vocabulary import TAG_BEGIN
 
 Method = Literal["model 1", "HMM", "agreement"]
 """The model of an iteration; ``agreement`` combines the HMMs of both directions."""
@@ -185,8 +186,8 @@ def learn_shortlist(
 ) -> Shortlist:
     """Learn a shortlist from token IDs, by IBM model 1 in both directions.
 
-    A target token that equals a source token is always among its translations. Single letters and
-    digits are always allowed.
+    A target token that equals a source token is always among its translations, except for tags.
+    Single letters and digits are always allowed.
 
     Args:
         pairs: token IDs of source and target; pairs that are too long, or empty on a side, are
@@ -203,7 +204,7 @@ def learn_shortlist(
     target_ids = {token: number for number, token in enumerate(tokens[1])}
     translations: dict[int, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens[0]):
-        if token in target_ids:
+        if token in target_ids and not token.startswith(TAG_BEGIN):
             translations[number].append(target_ids[token])
     for source, target in _list_links(kept, tokens, settings):
         candidates = translations[source]

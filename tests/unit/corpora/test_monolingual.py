@@ -168,8 +168,8 @@ def test_no_line_is_validated_or_tested_on(tmp_path_factory, english, held_out):
     ("changes", "says"),
     [
         ({"language": "fr"}, r"corpora\.alone: language 'fr' is not one of de and en"),
-        ({"weight": 2.0}, "no training pairs, so weight, tag and train_only"),
-        ({"tag": "x"}, "no training pairs, so weight, tag and train_only"),
+        ({"weight": 2.0}, "no training pairs, so weight, tag, languages and train_only"),
+        ({"tag": "x"}, "no training pairs, so weight, tag, languages and train_only"),
         ({"path": "a*b*"}, r"must contain at most one \*"),
         ({"path": "a/*.tmx.gz"}, r"a/\*\.tmx\.gz is in a format of pairs"),
         ({"path": "a.XLSX"}, "is in a format of pairs"),
@@ -206,7 +206,7 @@ def test_the_card_names_the_licence_of_monolingual_text(folder):
     assert describe_rule(params.corpora, params.split) == describe_rule(plain.corpora, plain.split)
     text = params.model_dump(mode="json", include=set(TrainedText.model_fields))
     trained = build(TrainedText, text, at="corpora.json")
-    replayed = list_replayed([trained], {}, params.languages)
+    replayed = list_replayed([trained], {}, [params.languages])
     assert [name for name, _ in replayed] == ["replay-own"]
     values = params.model_dump(mode="json")
     values["corpora"].pop("own")

@@ -118,18 +118,20 @@ def test_missing_text_is_reported_and_the_rest_used(tmp_path, old, new, caplog):
 def test_text_in_both_trainings_is_read_once(old, new):
     present = old.corpora | going_on({"own": new}).corpora
     text = build_text(named(old))
-    assert [*list_replayed([text, text], present, old.languages)] == []
+    assert [*list_replayed([text, text], present, [old.languages])] == []
     corpus = old.corpora["old"]
     train = corpus.train.model_copy(update={"sha256": "0" * 64})
     grown = {"old": corpus.model_copy(update={"train": train})}
-    assert [*list_replayed([text], grown, old.languages)] == []
-    assert [name for name, _ in list_replayed([text, text], {}, old.languages)] == ["replay-old"]
+    assert [*list_replayed([text], grown, [old.languages])] == []
+    assert [name for name, _ in list_replayed([text, text], {}, [old.languages])] == ["replay-old"]
     unread = {"old": old.corpora["old"].model_copy(update={"weight": 0.0})}
-    assert [*list_replayed([text.model_copy(update={"corpora": unread})], {}, text.languages)] == []
+    assert [
+        *list_replayed([text.model_copy(update={"corpora": unread})], {}, [text.languages])
+    ] == []
     french = old.languages.model_copy(update={"source": "fr"})
-    assert [*list_replayed([text], {}, french)] == []
+    assert [*list_replayed([text], {}, [french])] == []
     taken = {"replay-old": going_on({"own": new}).corpora["own"]}
-    [(name, _)] = list_replayed([text], taken, old.languages)
+    [(name, _)] = list_replayed([text], taken, [old.languages])
     assert name not in taken
 
 

@@ -63,7 +63,7 @@ def test_both_sides_know_the_characters_of_either(tmp_path):
 
 
 def test_both_sides_know_all_tags(tmp_path):
-    files.write_json(tmp_path / "tags.json", ["", "own", "", "news", "own"])
+    files.write_json(tmp_path / "tags.json", [[], ["own"], [], ["news"], ["own"]])
     initial = tmp_path / "initial"
     assert vocabulary.list_known_tags(tmp_path / "tags.json", initial) == {"news", "own"}
     old = Vocabulary([*SPECIALS, "a"]).with_tags(["law"])

@@ -130,7 +130,8 @@ def asked(project, monkeypatch):
         yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
     )
     asked = []
-    files.write_json(paths.TAGS, ["", "news"])
+    files.write_json(paths.TAGS, [[], ["news"]])
+    files.write_json(paths.CORPUS / "corpus.json", {})
     monkeypatch.setattr(train, "identify", lambda *_: "key")
     monkeypatch.setattr(
         train, "run", lambda *given, **named: asked.append((given, named)) or (None, None)
@@ -146,7 +147,7 @@ def test_other_ranks_train_and_write_nothing(asked):
     train.run_rank(params(), world := of_rank(1))
     [(inputs, given)] = asked
 
-    assert inputs == (params(), Inputs(corpora=("demo",), tags=("", "news")))
+    assert inputs == (params(), Inputs(corpora=("demo",), tags=((), ("news",))))
     assert (given["world"], given["notes"], given["languages"].target) == (world, [], "en")
     assert given["checkpoints"] == paths.CHECKPOINTS / "key"
     assert isinstance(given["tracker"], Tracker)
@@ -200,7 +201,7 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "build_evaluation_batches", note_size)
     monkeypatch.setattr("nmt_core.evaluation.metrics.Chrf.higher_is_better", False)
     places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
-    inputs = Inputs(**places, corpora=("demo",), tags=("own",))
+    inputs = Inputs(**places, corpora=("demo",), tags=(("own",),))
     sides = {"source": source, "target": target}
     languages = Languages(source="de", target="en")
     made, [note] = train.build_objective(config, inputs, sides, languages, "model", "compute")

@@ -234,7 +234,7 @@ def test_merges_are_omitted_with_their_probability(dropout, word, chance, number
 
 def test_a_side_reads_a_line_with_its_tag():
     plain = Vocabulary([*SPECIALS, "für", "dich"])
-    side = Side(Words("whitespace"), plain.with_tags(["own", "news"]), tag="own")
+    side = Side(Words("whitespace"), plain.with_tags(["own", "news"]), ("own",))
     read = side.tokenize("fu\u0308r  dich")
     assert read == Tokenized("fu\u0308r  dich", ["für", "dich"], "own")
     other = Tokenized("x", ["dich", "und"], None)

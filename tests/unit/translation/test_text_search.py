@@ -15,7 +15,7 @@ from nmt_core.translation.text_search import (
     TranslatorConfig,
     add_links,
     copy_unknown,
-    drop_tag_column,
+    drop_tags,
 )
 from nmt_core.translation.translation import EMPTY_TRANSLATION
 
@@ -40,21 +40,25 @@ def test_sizes_have_bounds(name, most):
     ],
 )
 def test_attention_without_its_tag_keeps_its_sums(attention, left):
-    np.testing.assert_allclose(drop_tag_column(np.array(attention, np.float32)), left, atol=1e-6)
+    np.testing.assert_allclose(
+        drop_tags(np.array(attention, np.float32), Tokenized("", [], ("own",))), left, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize(("tag", "read"), [(None, ["a", "b", "c"]), ("own", ["a", "b"])])
-def test_a_tag_counts_as_a_token(tag, read):
-    assert TextSearch(None, None, max_tokens=3).cut(Tokenized("abcd", [*"abcd"], tag)) == read
+@pytest.mark.parametrize(
+    ("tags", "read"), [((), [*"abc"]), (("own",), [*"ab"]), ((">en", "own"), ["a"])]
+)
+def test_tags_count_as_tokens(tags, read):
+    assert TextSearch(None, None, max_tokens=3).cut(Tokenized("abcd", [*"abcd"], tags)) == read
 
 
 @pytest.mark.parametrize("seen", [True, False])
-@pytest.mark.parametrize("tag", ["own", None])
-def test_unknown_words_are_copied_by_attention(seen, tag):
+@pytest.mark.parametrize("tags", [("own",), ()])
+def test_unknown_words_are_copied_by_attention(seen, tags):
     source = SimpleNamespace(surfaces=str.split)
-    numbers = [*[9] * (tag is not None), 5, 6, 7, 2]
+    numbers = [*[9] * len(tags), 5, 6, 7, 2]
     own = np.array([[0.1, 0.6, 0.2, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6]], np.float32)
-    whole = np.concatenate([np.zeros((3, 1), np.float32), own], axis=1) if tag else own
+    whole = np.concatenate([np.zeros((3, 1), np.float32), own], axis=1) if tags else own
     unknown = Hypothesis((3, 3, 3), 0.0, 0.0, ())._replace(attention=own if seen else None)
     calls = []
 
@@ -64,7 +68,10 @@ def test_unknown_words_are_copied_by_attention(seen, tag):
 
     tokens = [["a", "<unk>", "<unk>"], ["b", "c"]]
     pairs = [
-        (SourceTask(Tokenized("x y z", [*"xyz"], tag), [*"xyz"], ["a"], Request(numbers)), unknown),
+        (
+            SourceTask(Tokenized("x y z", [*"xyz"], tags), [*"xyz"], ["a"], Request(numbers)),
+            unknown,
+        ),
         (
             SourceTask(Tokenized("u", ["u"]), ["u"], [], Request([5, 2])),
             Hypothesis((5, 6), 0.0, 0.0, ()),

@@ -228,3 +228,43 @@ def test_a_program_configures_a_run(project, monkeypatch):
     (project / "my.en").unlink()
     with pytest.raises(ConfigError, match=r"my\.en, which is neither"):
         configure(Request(text="my.de my.en"))
+
+
+@pytest.mark.parametrize(
+    ("languages", "directions", "corpora"),
+    [
+        ("*-en", ["de-en", "fr-en"], ["de-en", "fr-en"]),
+        ("en-*", ["en-de", "en-fr"], ["de-en", "fr-en"]),
+        ("*-en en-*", ["de-en", "fr-en", "en-de", "en-fr"], ["de-en", "fr-en"]),
+        ("de-en en-de", ["de-en", "en-de"], ["de-en", "fr-en"]),
+    ],
+)
+def test_several_directions_name_the_languages_of_each_corpus(
+    folder, languages, directions, corpora
+):
+    named = read_text(
+        "train.de train.en a_fr.txt a_en.txt", languages=languages, test="test.en test.de"
+    )
+    own = [*named.corpora.values()]
+
+    assert [*map(str, named.directions)] == directions
+    assert [corpus["languages"] for corpus in own] == corpora
+    assert own[0]["test"] == {"source": "test.de", "target": "test.en"}
+    assert "test" not in own[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "others", "message"),
+    [
+        ("left right.txt", {"languages": "*-fr"}, r"\*-fr does not match a corpus of en-de"),
+        ("plain.tsv", {"languages": "*-en"}, "the languages of plain are unknown"),
+        (
+            "train.de train.en",
+            {"languages": "*-en en-*", "test": "a_fr.txt a_en.txt"},
+            "no corpus of files in TEXT= is in the languages of test fr-en",
+        ),
+    ],
+)
+def test_unclear_directions_are_refused(folder, text, others, message):
+    with pytest.raises(ConfigError, match=message):
+        read_text(text, **others)

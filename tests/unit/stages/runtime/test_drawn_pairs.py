@@ -14,7 +14,7 @@ from nmt_core.data.settings import AugmentationConfig, MixtureConfig
 from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
-from stages.runtime.drawn_pairs import draw_pairs, number_tags, read_tagged
+from stages.runtime.drawn_pairs import draw_pairs, read_tagged
 from tests.support.subword_pairs import subwords, write_lines
 
 
@@ -44,7 +44,7 @@ def make_draw(folder, augmentation=AugmentationConfig(), **sampling):  # noqa: B
         seed=3,
     )
     languages, sides = Languages(source="de", target="en"), {"source": side, "target": side}
-    return dataset, side, draw_pairs(params, dataset, sides, languages)
+    return dataset, side, draw_pairs(params, dataset, sides, [languages])
 
 
 @pytest.mark.parametrize("sides", ["source", "target", "both"])
@@ -73,12 +73,6 @@ def test_sampling_requires_a_subword_tokenizer(tmp_path):
         make_draw(tmp_path, kind="unigram")
 
 
-def test_tags_are_numbers_of_the_vocabulary():
-    vocabulary = Vocabulary([*SPECIALS, "a"]).with_tags(["news", "own"])
-    side = Side(subwords("bpe"), vocabulary)
-    assert number_tags(side, ["own", "", "news"]) == [6, None, 5]
-
-
 class Pairs:
     """Three pairs of two corpora, and the corpus of each."""
 
@@ -98,8 +92,8 @@ class Pairs:
 def test_each_validation_pair_is_read_with_its_tag():
     side = Side(subwords("bpe"), Vocabulary([*SPECIALS, "a"]).with_tags(["own"]))
     for tags, begins in (
-        (("", "own"), [[], [5], [5]]),
-        (("own", ""), [[5], [], []]),
+        (((), ("own",)), [[], [5], [5]]),
+        ((("own",), ()), [[5], [], []]),
         ((), [[]] * 3),
     ):
         pairs = Pairs()
