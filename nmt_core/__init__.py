@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nmt_core.literals.glossary import Glossary as Glossary
+    from nmt_core.translation.document_files import translate_document as translate_document
     from nmt_core.translation.memory.store import TranslationMemory as Memory
     from nmt_core.translation.translator import Translator as Translator
-    from nmt_core.translation.translator import translate_document as translate_document
 
     __version__: str
 
@@ -54,7 +54,7 @@ def __getattr__(name: str) -> Any:
 
             return Translator
         case "translate_document":
-            from nmt_core.translation.translator import translate_document
+            from nmt_core.translation.document_files import translate_document
 
             return translate_document
         case "__version__":

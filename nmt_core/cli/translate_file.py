@@ -31,6 +31,7 @@ from nmt_core.documents.formats import (
 )
 from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
+from nmt_core.translation.document_files import name_output
 
 
 def translate_documents(
@@ -101,7 +102,7 @@ def translate_documents(
     opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
     translated: dict[str, TranslatedDocument] = {}
     for path in paths:
-        out = output or translator.name_output(path)
+        out = output or name_output(translator, path)
         translated[str(path)] = translate_file(
             path, out, opened, kind, encoding=encoding, force=force
         )

@@ -9,6 +9,7 @@
     tokenizer/translations.json     frequent translations of words, for word alignment
     vocabulary/source.txt, vocabulary/target.txt
     languages.json          source and target language, if known
+    directions.json         directions of a multilingual model, which has no languages.json
     glossary.tsv            glossary, if there is one
     decoding.json           settings of the search
     confidence.json         quality estimation, if it could be fitted
@@ -40,7 +41,7 @@ from nmt_core.models.weights import untied_state_dict
 from nmt_core.search.engine import FOLDER
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.translation.engine_export import AddedEngine
-from nmt_core.translation.loading import CONFIDENCE, GLOSSARY, LANGUAGES
+from nmt_core.translation.loading import CONFIDENCE, DIRECTIONS, GLOSSARY, LANGUAGES
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import check_golden, translate_golden
 
@@ -56,6 +57,7 @@ def write_bundle(
     model_config: Mapping[str, Any],
     papers: Papers,
     golden_sentences: Sequence[str],
+    golden_directions: Sequence[str] = (),
     engines: Sequence[AddedEngine] = (),
 ) -> None:
     """Write a translator as a sealed folder; replaces an existing folder.
@@ -66,6 +68,7 @@ def write_bundle(
         model_config: settings of the model, for ``read_model_config``.
         papers: documents about the model.
         golden_sentences: lines whose translations are stored, to detect changes later.
+        golden_directions: the direction of each of these lines, for a multilingual model.
         engines: faster engines of the model.
 
     Raises:
@@ -77,29 +80,17 @@ def write_bundle(
         weights = {n: w.cpu().contiguous() for n, w in untied_state_dict(model).items()}
         save_file(weights, part / "model.safetensors")
         files.write_json(part / "model.json", dict(model_config))
-        for name, side in (("source", translator.source), ("target", translator.target)):
-            side.tokenizer.save(part / "tokenizer" / name)
-            side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
-        if translator.restorer:
-            translator.restorer.save(part / "tokenizer" / "source")
-        if aligner := translator.load_aligner():
-            write_aligner(part / ALIGNER, aligner)
-        if translator.languages:
-            files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
-        if translator.glossaries:
-            join_glossaries(translator.glossaries).save(part / GLOSSARY)
-        if translator.confidence_model:
-            judging = translator.confidence_model.model_dump(mode="json")
-            files.write_json(part / CONFIDENCE, judging)
+        _write_parts(part, translator)
         files.write_json(part / "decoding.json", translator.config.model_dump(mode="json"))
         files.write_json(part / "corpora.json", [*corpora])
-        files.write_json(part / "golden.json", translate_golden(translator, golden_sentences))
+        golden = golden_sentences, golden_directions
+        files.write_json(part / "golden.json", translate_golden(translator, *golden))
         for engine in engines:
             shutil.copytree(engine.folder, part / FOLDER / engine.name)
             own = replace(translator, engine=engine.engine)
             description = {
                 "parity": engine.parity.model_dump(mode="json"),
-                "golden": translate_golden(own, golden_sentences),
+                "golden": translate_golden(own, *golden),
             }
             files.write_json(part / FOLDER / f"{engine.name}.json", description)
         files.write_text(part / "README.md", card)
@@ -114,3 +105,24 @@ def write_bundle(
                 f"{before!r}; model_config does not match the model, or a tokenizer changes when "
                 f"it is saved and loaded"
             )
+
+
+def _write_parts(part: Path, translator: Translator) -> None:
+    """Write the files of a translator besides its model and its search."""
+    for name, side in (("source", translator.source), ("target", translator.target)):
+        side.tokenizer.save(part / "tokenizer" / name)
+        side.vocabulary.save(part / "vocabulary" / f"{name}.txt")
+    if translator.restorer:
+        translator.restorer.save(part / "tokenizer" / "source")
+    if aligner := translator.load_aligner():
+        write_aligner(part / ALIGNER, aligner)
+    if translator.languages:
+        files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
+    if translator.directions:
+        listed = [each.model_dump(mode="json") for each in translator.directions]
+        files.write_json(part / DIRECTIONS, listed)
+    if translator.glossaries:
+        join_glossaries(translator.glossaries).save(part / GLOSSARY)
+    if translator.confidence_model:
+        judging = translator.confidence_model.model_dump(mode="json")
+        files.write_json(part / CONFIDENCE, judging)

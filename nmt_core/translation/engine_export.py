@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
+from nmt_core.base.languages import group_rows, read_languages
 from nmt_core.evaluation.registry import load_metric
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.search.engine import (
@@ -67,7 +69,7 @@ def prepare_engines(
     translator: Translator,
     model_config: Seq2SeqConfig,
     folder: Path,
-    text: tuple[Sequence[str], Sequence[str]],
+    text: tuple[Sequence[str], ...],
     threads: int,
     shortlist: Shortlist | None = None,
 ) -> tuple[list[AddedEngine], dict[str, Any]]:
@@ -80,7 +82,7 @@ def prepare_engines(
         translator: a translator that searches with PyTorch.
         model_config: settings of the model.
         folder: parent folder of the engines' folders.
-        text: held-out sentences and their references, for the comparison.
+        text: held-out sentences, their references, and their directions in a multilingual model.
         threads: number of CPU threads.
         shortlist: shortlist for engines that support it.
     """
@@ -167,9 +169,41 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
 
 
 def measure_parity(
+    translator: Translator,
+    engine: Engine,
+    sources: Sequence[str],
+    references: Sequence[str],
+    directions: Sequence[str] = (),
+) -> Parity:
+    """Return the comparison of an engine with a PyTorch translator of the same model.
+
+    ``directions`` has the direction of each sentence for a multilingual model; their BLEU scores
+    are averaged.
+    """
+    if not directions:
+        return compare_engine(translator, engine, sources, references)
+    parts = [
+        compare_engine(
+            translator.choose(*read_languages(direction).codes),
+            engine,
+            [sources[row] for row in rows],
+            [references[row] for row in rows],
+        )
+        for direction, rows in group_rows(directions).items()
+    ]
+    return Parity(
+        sentences=len(sources),
+        equal_greedy=sum(p.equal_greedy * p.sentences for p in parts) / len(sources),
+        bleu=fmean(part.bleu for part in parts),
+        bleu_torch=fmean(part.bleu_torch for part in parts),
+        score_shift=fmean(part.score_shift for part in parts),
+    )
+
+
+def compare_engine(
     translator: Translator, engine: Engine, sources: Sequence[str], references: Sequence[str]
 ) -> Parity:
-    """Return the comparison of an engine with a PyTorch translator of the same model."""
+    """Return the comparison of an engine with PyTorch in one direction."""
     greedily = translator.config.beam.model_copy(
         update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
     )

@@ -31,6 +31,7 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side
 from nmt_core.text.vocabulary import Vocabulary
 from nmt_core.translation.confidence import ConfidenceModel
+from nmt_core.translation.directions import DirectionConfig
 from nmt_core.translation.text_search import TranslatorConfig
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ Loaded = TypeVar("Loaded")
 
 LANGUAGES = "languages.json"
 """The file of a bundle with its languages; earlier exports do not have it."""
+
+DIRECTIONS = "directions.json"
+"""The file of a multilingual bundle with its directions."""
 
 GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
@@ -75,15 +79,17 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         )
     languages = _load_part(folder / LANGUAGES, Languages)
     glossaries: tuple[Glossary, ...] = ()
-    if languages and (path := folder / GLOSSARY).exists():
+    if languages and (path := folder / GLOSSARY).exists():  # of one direction
         glossaries = (Glossary.load(path, languages.codes, legacy=True),)
+    several = (folder / DIRECTIONS).exists()
     return {
+        "directions": _load_directions(folder / DIRECTIONS) if several else (),
         "engine": searching,
         "source": source,
         "target": target,
         "config": settings,
         "restorer": Restorer.load(folder / "tokenizer" / "source"),
-        "languages": languages,
+        "languages": None if several else languages,
         "glossaries": glossaries,
         "load_aligner": cache(partial(load_later, partial(_find_aligner, folder))),
         "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
@@ -232,6 +238,13 @@ def load_side(folder: Path, name: str) -> Side:
         vocabulary = Vocabulary.load(path)
     with explain_unreadable(path := folder / "tokenizer" / name):
         return Side(load_tokenizer(path), vocabulary)
+
+
+def _load_directions(path: Path) -> tuple[DirectionConfig, ...]:
+    """Return the directions of a multilingual bundle."""
+    with explain_unreadable(path):
+        listed = files.read_json(path)
+        return tuple(config.build(DirectionConfig, each, at=path.stem) for each in listed)
 
 
 def _load_part(path: Path, kind: type[ConfigT]) -> ConfigT | None:

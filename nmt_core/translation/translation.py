@@ -127,6 +127,20 @@ def join_translations(text: str, parts: Sequence[Translation]) -> Translation:
     )
 
 
+def join_steps(first: Translation, second: Translation) -> Translation:
+    """Return the translation of a translation, with what both steps reported."""
+    confidences = (first.confidence, second.confidence)
+    return second._replace(
+        source_tokens=first.source_tokens,
+        attention=None,
+        links=None,
+        breaches=(*first.breaches, *second.breaches),
+        restored_words=first.restored_words,
+        unknown_words=first.unknown_words,
+        confidence=None if None in confidences else min(filter(None, confidences), default=0.0),
+    )
+
+
 def list_texts(texts: Texts | str) -> list[str]:
     """Return a text or several texts as a list.
 

@@ -7,9 +7,8 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, overload
 
-from nmt_core.base.errors import ConfigError, DocumentError
+from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
-from nmt_core.documents.document import name_translation
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
@@ -17,8 +16,9 @@ from nmt_core.search.engine import Engine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.vocabulary import EOS
+from nmt_core.text.vocabulary import EOS, TARGET, name_target
 from nmt_core.translation.confidence import ConfidenceModel
+from nmt_core.translation.directions import DirectionConfig, find_direction, search_twice
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
@@ -32,7 +32,6 @@ from nmt_core.translation.translation import (
 )
 
 if TYPE_CHECKING:
-    from nmt_core.documents.formats import TranslatedDocument
     from nmt_core.search.pytorch import PyTorchEngine
     from nmt_core.text.aligner.aligner import Aligner
     from nmt_core.translation.memory.store import TranslationMemory
@@ -67,6 +66,10 @@ class Translator:
     """Estimates the probability that a translation is good; None if it was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None
     """Loads PyTorch's engine for searches that ``engine`` does not support."""
+    directions: tuple[DirectionConfig, ...] = ()
+    """Directions of a multilingual model, of which ``choose`` selects one; empty for one."""
+    pivot: "tuple[Translator, Translator] | None" = None
+    """Translators into and from a pivot language; None translates directly."""
 
     @classmethod
     def load(
@@ -90,8 +93,37 @@ class Translator:
 
     def __repr__(self) -> str:
         """Return the languages and the engine."""
-        pair = "-".join(self.languages.codes) if self.languages else "unknown languages"
-        return f"Translator({pair}, {self.engine.name})"
+        several = ", ".join(str(each.languages) for each in self.directions) or "unknown languages"
+        return f"Translator({self.languages or several}, {self.engine.name})"
+
+    def choose(self, source: str | None = None, target: str | None = None) -> Self:
+        """Return a translator of one direction; None stands for the only possible language.
+
+        Raises:
+            ConfigError: if the model does not have the direction, or has several.
+        """
+        own = [DirectionConfig(languages=self.languages)] if self.languages else []
+        direction = find_direction(self.directions or own, source, target)
+        if direction.languages == self.languages:
+            return self
+        languages, config = direction.languages, self.config
+        if direction.pivot:
+            into = self.choose(languages.source, direction.pivot)
+            out = self.choose(direction.pivot, languages.target)
+            return replace(into, languages=languages, pivot=(into, out))
+        if direction.length_penalty is not None:
+            beam = config.beam.model_copy(update={"length_penalty": direction.length_penalty})
+            config = config.model_copy(update={"beam": beam})
+        tag = name_target(languages.target)
+        return replace(
+            self,
+            languages=languages,
+            config=config,
+            source=replace(self.source, tags=(tag,) if tag in self.source.vocabulary.tags else ()),
+            glossaries=tuple(g for g in self.glossaries if g.languages == languages.codes),
+            confidence_model=direction.confidence,
+            pivot=None,
+        )
 
     @overload
     def translate(
@@ -127,7 +159,7 @@ class Translator:
         marked for review.
         """
         source, target = self.languages.codes if self.languages else ("", "")
-        limit = self.config.max_source_tokens - (self.source.tag is not None)
+        limit = self.config.max_source_tokens - len(self.source.tags)
         return DocumentTranslator(
             partial(self.search_best, beam_size=beam_size),
             Segmenter(source, self.source.tokens, min(limit, Segmenter.max_tokens)),
@@ -144,19 +176,6 @@ class Translator:
 
         match = self.memory.find_exact(text, MemoryScope(self.languages))
         return remember_translation(match.target) if match else None
-
-    def name_output(self, path: Path) -> Path:
-        """Return the path of a file's translation, ``letter.en.docx`` for ``letter.docx``.
-
-        Raises:
-            DocumentError: if the languages of the model are unknown.
-        """
-        if self.languages is None:
-            raise DocumentError(
-                f"the translation of {path} needs --output, because the model does not name its "
-                f"languages"
-            )
-        return name_translation(path, self.languages.target)
 
     def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
         """Return the best translation of every line; a line is one sentence.
@@ -198,6 +217,19 @@ class Translator:
             ConfigError: if ``n_best`` exceeds ``beam_size``.
             ValueError: if the numbers of prefixes and lines differ.
         """
+        if self.pivot:
+            into, out = self.pivot
+            second = partial(
+                out.search,
+                beam_size=beam_size,
+                n_best=n_best,
+                diversity=diversity,
+                prefixes=prefixes,
+                probabilities=probabilities,
+            )
+            return search_twice(into.search_best, second, lines)
+        if self.languages is None and self.directions:
+            self.choose()  # raises an error that names the directions
         config = self._configure(beam_size=beam_size, n_best=n_best, diversity=diversity)
         begin = prefixes if any(prefixes or []) else None
         engine = self.engine
@@ -269,19 +301,20 @@ class Translator:
         Raises:
             ConfigError: if the model does not have the tag.
         """
-        if tag is None or tag == self.source.tag:
+        if tag is None or tag in self.source.tags:
             return self
         if tag not in self.tags:
             remedy = (
                 f"choose one of {', '.join(self.tags)}, or none" if self.tags else "leave it out"
             )
             raise ConfigError(f"there is no tag {tag!r}; {remedy}")
-        return replace(self, source=replace(self.source, tag=tag))
+        directing = (each for each in self.source.tags if each.startswith(TARGET))
+        return replace(self, source=replace(self.source, tags=(*directing, tag)))
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags of the corpora that the model was trained on."""
-        return (*self.source.vocabulary.tags,)
+        return tuple(tag for tag in self.source.vocabulary.tags if not tag.startswith(TARGET))
 
     def sample(
         self,
@@ -358,33 +391,6 @@ class Translator:
             return search
         has_attention = self.full.attend([[EOS]], [()]) is not None
         return search if has_attention else search.model_copy(update={"unknown": "forbid"})
-
-
-def translate_document(
-    path: Path | str,
-    translator: Translator,
-    output: Path | str | None = None,
-    *,
-    kind: str | None = None,
-    review_below: float = REVIEW_BELOW,
-) -> "TranslatedDocument":
-    """Translate a file into a new file, completely or not at all.
-
-    Args:
-        path: the source file.
-        translator: translates its sentences.
-        output: the new file; None writes ``letter.en.docx`` next to ``letter.docx``.
-        kind: name of the format; None derives it from the file name.
-        review_below: units with a lower confidence are marked for review.
-
-    Raises:
-        DocumentError: if the file cannot be read, or the output exists or has no name.
-    """
-    from nmt_core.documents.formats import translate_file  # lines do not need it
-
-    out = Path(output) if output else translator.name_output(Path(path))
-    documents = translator.open_documents(review_below=review_below)
-    return translate_file(Path(path), out, documents, kind)
 
 
 @cache

@@ -20,13 +20,14 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
 from traceback import extract_tb
-from typing import NoReturn
+from typing import NoReturn, NotRequired
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError, NmtError
+from nmt_core.base.languages import group_rows, read_languages
 from nmt_core.base.seal import digest_bundle, explain_unreadable
 from nmt_core.search.engine import FOLDER
 from nmt_core.translation.translator import Translator
@@ -42,18 +43,29 @@ class _Answer(TypedDict):
     source: str
     ids: list[int]
     text: str
+    languages: NotRequired[str]
+    """The direction, in a multilingual model."""
 
 
 _ANSWERS = TypeAdapter(list[_Answer])
 
 
-def translate_golden(translator: Translator, lines: Sequence[str]) -> list[_Answer]:
-    """Return the translation of each golden sentence, with its token IDs."""
-    translations = translator.search(lines, n_best=1, probabilities=False)
-    return [
-        {"source": line, "ids": [*best.ids], "text": best.text}
-        for line, [best] in zip(lines, translations, strict=True)
-    ]
+def translate_golden(
+    translator: Translator, lines: Sequence[str], directions: Sequence[str] = ()
+) -> list[_Answer]:
+    """Return the translation of each golden sentence, with its token IDs.
+
+    ``directions`` has the direction of each line for a multilingual model.
+    """
+    answers: dict[int, _Answer] = {}
+    for direction, rows in group_rows(directions or [""] * len(lines)).items():
+        own = translator.choose(*read_languages(direction).codes) if direction else translator
+        found = own.search_best([lines[row] for row in rows])
+        for row, best in zip(rows, found, strict=True):
+            answers[row] = {"source": lines[row], "ids": [*best.ids], "text": best.text}
+            if direction:
+                answers[row]["languages"] = direction
+    return [answers[row] for row in range(len(lines))]
 
 
 def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, str]]:
@@ -75,7 +87,8 @@ def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, s
         before = _ANSWERS.validate_python(stored if name == "torch" else stored["golden"])
     if not before:
         raise BundleError(f"{path} has no golden sentences; export the model again")
-    now = translate_golden(translator, [answer["source"] for answer in before])
+    directions = [answer["languages"] for answer in before if "languages" in answer]
+    now = translate_golden(translator, [answer["source"] for answer in before], directions)
     return [
         (old["source"], old["text"], new["text"])
         for old, new in zip(before, now, strict=True)
