@@ -9,8 +9,10 @@ Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
 """
 
 import time
-from collections.abc import Callable, Sequence
-from itertools import count, takewhile
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count, takewhile
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +29,22 @@ from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
 from stages.paths import Inputs
 from stages.reporting import measures
+from stages.reporting.directions import combine_evaluations, measure_off_target
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.reporting.measures import TranslatedText
-from stages.reporting.pages import judge_sentences, render_run_page
+from stages.reporting.pages import JudgedSentence, judge_sentences, render_run_page
+from stages.reporting.untrained import evaluate_untrained
 from stages.reporting.verdict import judge_run
 from stages.runtime.entry import run_stage
 from stages.runtime.trained import (
     CONFIDENCE_SENTENCES,
     check_trained,
     judge_confidence,
+    list_rows,
     list_tags,
     load_trained,
+    read_tags,
     read_validation,
     tag_lines,
 )
@@ -53,7 +59,7 @@ SEARCH_SENTENCES = 500
 MIN_POINTS = 4
 """Minimum number of logged points of a curve; with fewer, the validations are drawn."""
 
-ValidationText = tuple[Sequence[str], Sequence[str], Sequence[str | None]]
+ValidationText = tuple[Sequence[str], Sequence[str], Sequence[tuple[str, ...]]]
 """Source sentences, their references and their tags."""
 
 
@@ -71,28 +77,29 @@ def run(
     Lines of a corpus with a tag are translated with that tag. ``timed`` receives the sentences
     translated per second, which differ from run to run. Returns all results.
     """
-    validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed)
-    translator = choose_length_penalty(
-        params, load_trained(params, inputs, languages), validation, language=languages.target
-    )
-    text = translate_test_set(inputs, translator, languages, timed=timed)
+    trained = load_trained(params, inputs, languages)
     record = files.read_json(inputs.trained / "training.json")
+    corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
+    parts = {
+        direction: evaluate_direction(
+            params, inputs, trained, direction, record=record, corpora=corpora
+        )
+        for direction in dict.fromkeys(inputs.directions or [languages])
+    }
+    timed(sum(len(p.rows) for p in parts.values()) / sum(p.seconds for p in parts.values()))
+    text = join_texts(parts.values(), languages)
     write_translations(reports / "translations.tsv", text)
     write_examples(reports / "examples.json", text, params)
-    draw_pictures(params, translator, text, reports / "attention")
+    draw_pictures(params, trained, text, reports / "attention")
     draw_training(reports / "learning_curve.png", record)
-    corpora = measures.list_corpora(inputs.corpus, [*(download.corpora if download else ())])
-    evaluation = measure(params, translator, text, validation, corpora)
-    sentences = judge_sentences(
-        text.sources, text.references, text.hypotheses, language=languages.target
-    )
-    verdict = judge_run(
-        evaluation,
-        record,
-        params,
-        good=sum(sentence.score >= params.good_chrf for sentence in sentences),
-    )
-    evaluation = evaluation.model_copy(update={"verdict": verdict})
+    evaluations = {direction: part.evaluation for direction, part in parts.items()}
+    if inputs.directions:
+        evaluation = combine_evaluations(evaluations)
+        further = evaluate_untrained(params, inputs, trained)
+        evaluation = evaluation.model_copy(update={"directions": evaluation.directions | further})
+    else:
+        evaluation = evaluations[languages]
+    sentences = sorted(chain.from_iterable(p.sentences for p in parts.values()), key=by_number)
     page = render_run_page(
         evaluation,
         record,
@@ -106,21 +113,85 @@ def run(
     return evaluation
 
 
-def translate_test_set(
+@dataclass(frozen=True)
+class EvaluatedDirection:
+    """The test set of one direction with its translations and results."""
+
+    rows: Sequence[int]
+    """The rows of the test set."""
+    text: TranslatedText
+    seconds: float
+    """Seconds of translation."""
+    evaluation: Evaluation
+    sentences: Sequence[JudgedSentence]
+
+
+def by_number(sentence: JudgedSentence) -> int:
+    """Return the line number of a sentence."""
+    return sentence.number
+
+
+def evaluate_direction(
+    params: EvaluateParams,
     inputs: Inputs,
-    translator: Translator,
+    trained: Translator,
     languages: Languages,
     *,
-    timed: Callable[[float], None],
-) -> TranslatedText:
-    """Return the test set with its translations; ``timed`` receives the sentences per second."""
-    sources = list(files.read_lines(inputs.corpus / "test.source"))
-    references = list(files.read_lines(inputs.corpus / "test.target"))
+    record: dict[str, Any],
+    corpora: dict[str, slice],
+) -> EvaluatedDirection:
+    """Return the results of one direction; ``corpora`` has the rows of each corpus."""
+    only = languages if inputs.directions else None
+    validation = read_validation(inputs, CONFIDENCE_SENTENCES, params.seed, only)
+    translator = choose_length_penalty(
+        params,
+        trained.choose(*languages.codes) if only else trained,
+        validation,
+        language=languages.target,
+    )
+    rows = list_rows(inputs, "test", only)
     start = time.monotonic()
-    read = tag_lines(translator.source, sources, list_tags(inputs, "test"))
+    text = translate_test_set(inputs, translator, languages, rows)
+    seconds = max(time.monotonic() - start, 1e-9)
+    evaluation = measure(params, translator, text, validation, {} if only else corpora)
+    scored = judge_sentences(
+        text.sources, text.references, text.hypotheses, language=languages.target
+    )
+    sentences = [
+        replace(sentence, number=row + 1) for row, sentence in zip(rows, scored, strict=True)
+    ]
+    good = sum(sentence.score >= params.good_chrf for sentence in sentences)
+    changes: dict[str, Any] = {"verdict": judge_run(evaluation, record, params, good=good)}
+    if only:
+        others = [code for each in trained.directions for code in each.languages.codes]
+        changes["off_target"] = measure_off_target(text.hypotheses, languages.target, others)
+    evaluation = evaluation.model_copy(update=changes)
+    return EvaluatedDirection(rows, text, seconds, evaluation, sentences)
+
+
+def translate_test_set(
+    inputs: Inputs, translator: Translator, languages: Languages, rows: Sequence[int]
+) -> TranslatedText:
+    """Return these rows of the test set with their translations."""
+    sides = [list(files.read_lines(inputs.corpus / f"test.{side}")) for side in paths.SIDES]
+    sources, references = ([side[row] for row in rows] for side in sides)
+    tags = list_tags(inputs, "test")
+    read = tag_lines(translator.source, sources, [tags[row] for row in rows] if tags else [])
     translations = [best for best, *_ in translator.search(read, n_best=1)]
-    timed(len(sources) / max(time.monotonic() - start, 1e-9))
     return TranslatedText(languages, sources, references, read, translations)
+
+
+def join_texts(parts: Collection[EvaluatedDirection], languages: Languages) -> TranslatedText:
+    """Return the whole test set with its translations, in order."""
+    placed = [(row, part.text, at) for part in parts for at, row in enumerate(part.rows)]
+    order = [(text, at) for _, text, at in sorted(placed, key=itemgetter(0))]
+    return TranslatedText(
+        languages,
+        [text.sources[at] for text, at in order],
+        [text.references[at] for text, at in order],
+        [text.read[at] for text, at in order],
+        [text.translations[at] for text, at in order],
+    )
 
 
 def measure(
@@ -152,7 +223,7 @@ def measure(
     )
 
 
-def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[str | None]]:
+def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[tuple[str, ...]]]:
     """Return the validation sentences for trials of search settings."""
     sources, references, tags = validation
     return (
@@ -269,7 +340,7 @@ def main() -> None:
     with open_evaluation(training["fingerprint"]) as tracker:
         evaluation = run(
             load(EvaluateParams, "evaluate"),
-            Inputs(tags=tuple(files.read_json(paths.TAGS))),
+            Inputs(tags=read_tags(), directions=paths.read_directions(paths.CORPUS)),
             languages=load(DownloadParams, "download").languages,
             reports=paths.REPORTS,
             download=DownloadReport.read(report) if report.exists() else None,

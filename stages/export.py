@@ -18,7 +18,7 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import Languages, read_languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.reading import TrainedText, read_texts
 from nmt_core.literals.glossary import Glossary
@@ -26,7 +26,7 @@ from nmt_core.models.settings import read_model_config
 from nmt_core.text.aligner.learning import Shortlist, learn_shortlist
 from nmt_core.text.aligner.pieces import ShortlistConfig
 from nmt_core.translation.bundle import Papers, write_bundle
-from nmt_core.translation.confidence import ConfidenceModel
+from nmt_core.translation.directions import DirectionConfig
 from nmt_core.translation.engine_export import prepare_engines
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translator import Translator
@@ -60,18 +60,23 @@ def run(
     *,
     languages: Languages,
     write_papers: Callable[[dict[str, Any]], Papers],
-    confidence: ConfidenceModel | None,
+    evaluated: Evaluation | None,
     export: Path,
 ) -> dict[str, Any]:
     """Write the folder, load it again, and check that it translates like the trained model.
 
     ``write_papers`` returns the documents about a model from the reports of its engines and the
-    number of its terms; ``confidence`` was fitted by the evaluation. Returns counts and reports.
+    number of its terms; ``evaluated`` has the confidence that the evaluation fitted. Returns counts
+    and reports.
     """
     trained = load_trained(evaluation, inputs, languages)
     glossaries = read_glossary(params, languages)
-    translator = replace(trained, confidence_model=confidence, glossaries=glossaries)
+    translator = replace(trained, glossaries=glossaries)
+    if evaluated:
+        confidence, directions = evaluated.confidence.model, list_fitted(evaluated)
+        translator = replace(translator, confidence_model=confidence, directions=directions)
     sources = list(files.read_lines(inputs.corpus / "test.source"))
+    lines = paths.list_directions(inputs, "test")
     chosen = draw_line_numbers(len(sources), params.golden_sentences, evaluation.seed)
     shortlist = params.shortlist if params.engines else None  # only engines read it
     model_config = files.read_json(inputs.trained / "model.json")
@@ -81,7 +86,7 @@ def run(
             translator=translator,
             model_config=read_model_config(model_config),
             folder=Path(scratch),
-            text=read_validation(inputs, params.engine_sentences, evaluation.seed)[:2],
+            text=read_compared(inputs, params.engine_sentences, evaluation.seed),
             threads=evaluation.threads or count_cores(),
             shortlist=learn_from_training(shortlist, inputs, translator),
         )
@@ -93,6 +98,7 @@ def run(
             model_config=model_config,
             papers=write_papers(contents),
             golden_sentences=[sources[number] for number in chosen],
+            golden_directions=[str(lines[number]) for number in chosen] if lines else (),
             engines=engines,
         )
     exported_files = [path for path in export.rglob("*") if path.is_file()]
@@ -102,6 +108,34 @@ def run(
         "golden_sentences": len(chosen),
         **contents,
     }
+
+
+def read_compared(inputs: Inputs, count: int, seed: int) -> tuple[list[str], ...]:
+    """Return validation sentences, their references, and their directions if there are several."""
+    directions = [*dict.fromkeys(inputs.directions)]
+    if not directions:
+        return read_validation(inputs, count, seed)[:2]
+    each = -(-count // len(directions))
+    parts = [(d, read_validation(inputs, each, seed, d)) for d in directions]
+    return (
+        [line for _, part in parts for line in part[0]],
+        [line for _, part in parts for line in part[1]],
+        [str(direction) for direction, part in parts for _ in part[0]],
+    )
+
+
+def list_fitted(evaluation: Evaluation) -> tuple[DirectionConfig, ...]:
+    """Return the directions of a multilingual model as the evaluation fitted them."""
+    return tuple(
+        DirectionConfig(
+            languages=read_languages(name),
+            trained=part.trained,
+            pivot=part.pivot,
+            length_penalty=part.length_penalty,
+            confidence=part.confidence.model,
+        )
+        for name, part in evaluation.directions.items()
+    )
 
 
 def learn_from_training(
@@ -201,10 +235,10 @@ def main() -> None:
         exported = run(
             params,
             take_length_penalty(load(EvaluateParams, "evaluate"), evaluation),
-            Inputs(),
+            Inputs(directions=paths.read_directions(paths.CORPUS)),
             languages=download.languages,
             write_papers=write_papers,
-            confidence=evaluation.confidence.model,
+            evaluated=evaluation,
             export=paths.EXPORT,
         )
         numbers = {f"export_{n}": v for n, v in exported.items() if isinstance(v, int | float)}

@@ -20,6 +20,7 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
+from nmt_core.base.languages import group_rows, read_languages
 from nmt_core.base.random import find_binomial_tail
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric, check_pairs
 from nmt_core.evaluation.quality import find_kept_literals
@@ -38,6 +39,8 @@ class Candidate:
     hypotheses: Sequence[str]
     recased: Mapping[int, str] = field(default_factory=dict)
     """Translations of some sentences after a change of letter case, by sentence number."""
+    directions: Sequence[str] = ()
+    """The direction of each sentence, of a multilingual model."""
 
 
 class Condition(Config):
@@ -145,10 +148,7 @@ def judge(
     )
     first = next(iter(metrics.items()))
     text, label = SlicedText(challenger.sources, references, languages), find_label(first[0])
-    kept = (
-        find_kept_literals(challenger.sources, system.hypotheses, references, languages)
-        for system in (champion, challenger)
-    )
+    kept = (list_kept_literals(system, languages) for system in (champion, challenger))
     recased = count_with_other_case(champion, challenger, first[1])
     conditions = [
         compare_literals(*kept),
@@ -160,6 +160,12 @@ def judge(
         subset, title = (old[mask], new[mask]), f"{label} of the slice {name}"
         conditions.append(
             compare_subset(f"slice_{name}", title, first, subset, config=config, bound=bound)
+        )
+    for direction, rows in group_rows(challenger.directions).items():
+        bound, title = config.direction_loss, f"{label} of {direction}"
+        subset = old[rows], new[rows]
+        conditions.append(
+            compare_subset(f"slice_{direction}", title, first, subset, config=config, bound=bound)
         )
     outcome, reason, refused_by = judge_effects(effects, config, conditions)
     return Verdict(
@@ -173,6 +179,20 @@ def judge(
         signatures=[metric.signature for metric in metrics.values()],
         gate=config,
     )
+
+
+def list_kept_literals(system: Candidate, languages: tuple[str, str]) -> list[bool]:
+    """Return whether each sentence keeps its literals, direction by direction."""
+    kept: list[bool] = []
+    directions = group_rows(system.directions or [""] * len(system.sources))
+    for direction, rows in directions.items():
+        kept += find_kept_literals(
+            [system.sources[row] for row in rows],
+            [system.hypotheses[row] for row in rows],
+            [system.references[row] for row in rows],
+            read_languages(direction).codes if direction else languages,
+        )
+    return kept
 
 
 def check_outputs(champion: Candidate, challenger: Candidate) -> None:

@@ -125,6 +125,9 @@ class GateConfig(Config):
     significantly larger loss rejects the challenger, any other larger loss holds it. A slice of few
     sentences may lose points by chance."""
 
+    direction_loss: float = Field(0.5, ge=0)
+    """Points of the first metric that each direction of a multilingual model may lose, likewise."""
+
     resamples: int = Field(1000, ge=100)
     """Number of bootstrap samples."""
 

@@ -172,7 +172,8 @@ def learn_screen_of_corpus(
 
 def read_held_out(folder: Path = FOLDER) -> HeldOut:
     """Return the held-out corrections."""
-    return HeldOut(*([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES))
+    source, target = ([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES)
+    return HeldOut(source, target)
 
 
 def compose_learning(

@@ -104,7 +104,7 @@ def judge_learning(
 
 def list_guards(challenger: Exported) -> dict[SliceName, float]:
     """Return the guarded slices of the earlier test set, with their maximum losses in points."""
-    text = SlicedText(*challenger.held_out, challenger.languages.codes)
+    text = SlicedText(*challenger.held_out[:2], challenger.languages.codes)
     masks = {name: find_slice(name, text) for name in GUARDS}
     return {
         name: GUARDS[name]

@@ -11,6 +11,7 @@ from nmt_core.evaluation import gate
 from nmt_core.evaluation.registry import load_metric
 from stages import paths
 from stages.params import DownloadParams
+from stages.paths import Inputs
 from stages.reporting.download_report import CorpusDescription, DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.tracking.journal import BUNDLE_DIGEST
@@ -24,6 +25,8 @@ class HeldOut(NamedTuple):
 
     sources: list[str]
     references: list[str]
+    directions: tuple[str, ...] = ()
+    """The direction of each sentence, of a multilingual model."""
 
     @property
     def digest(self) -> str:
@@ -63,7 +66,9 @@ def model_name(languages: Languages) -> str:
 
 def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
     """Return the test set of a corpus."""
-    return HeldOut(*(list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES))
+    source, target = (list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES)
+    inputs = Inputs(corpus=corpus, directions=paths.read_directions(corpus))
+    return HeldOut(source, target, tuple(map(str, paths.list_directions(inputs, "test"))))
 
 
 def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:

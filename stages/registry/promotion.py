@@ -14,6 +14,7 @@ from typing import Literal
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
+from nmt_core.base.languages import group_rows, read_languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.gate import Candidate, Verdict, find_configured_slice, judge
@@ -95,7 +96,7 @@ def run_contest(
     check_same_test_set(champion, challenger.tags, test_set)
     gate = gate.model_copy(update={"slices": {**promotion.slices, **gate.slices}})
     codes = challenger.languages.codes
-    text = SlicedText(*challenger.held_out, codes)
+    text = SlicedText(*challenger.held_out[:2], codes)
     for name in gate.slices:
         find_configured_slice(name, text)  # raises before minutes are spent on translations
     recased = dict(recase(challenger.held_out.sources, params.seed))
@@ -200,10 +201,23 @@ def translate_test_set(
 ) -> Candidate:
     """Return an export's translations of the test set and of lines in other letter case."""
     translator = Translator.load(folder, engine="torch", device=device)
-    hypotheses = translator.translate_sentences([*held_out.sources, *recased.values()])
-    count = len(held_out.sources)
-    recased_hypotheses = dict(zip(recased, hypotheses[count:], strict=True))
-    return Candidate(name, *held_out, hypotheses[:count], recased_hypotheses)
+    lines, count = [*held_out.sources, *recased.values()], len(held_out.sources)
+    several = held_out.directions or ("",) * count
+    directions = [*several, *(several[row] for row in recased)]
+    hypotheses = [""] * len(lines)
+    for direction, rows in group_rows(directions).items():
+        own = translator.choose(*read_languages(direction).codes) if direction else translator
+        found = own.translate_sentences([lines[row] for row in rows])
+        for row, text in zip(rows, found, strict=True):
+            hypotheses[row] = text
+    return Candidate(
+        name,
+        held_out.sources,
+        held_out.references,
+        hypotheses[:count],
+        dict(zip(recased, hypotheses[count:], strict=True)),
+        held_out.directions,
+    )
 
 
 def enact(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from nmt_core.base import config, files
 from nmt_core.base.config import Config
-from nmt_core.evaluation.metric import Score
+from nmt_core.evaluation.metric import Score, ScoreInterval
 from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.registry import find_metric_names
 from nmt_core.evaluation.slices import SliceScore
@@ -52,6 +52,22 @@ class ConfidenceReport(Result):
     model: ConfidenceModel | None = None
 
 
+class DirectionEvaluation(Result):
+    """The results of one direction of a multilingual model."""
+
+    scores: dict[str, ScoreInterval]
+    sentences: int
+    length_ratio: float
+    length_penalty: float
+    off_target: float
+    """Share of translations in another language of the model."""
+    confidence: ConfidenceReport
+    trained: bool = True
+    """Whether the model was trained in this direction."""
+    pivot: str | None = None
+    """Language through which the model translates; None translates directly."""
+
+
 class Evaluation(Result):
     """Everything that the evaluate stage measures; the most important metric is first."""
 
@@ -70,6 +86,10 @@ class Evaluation(Result):
     slices: dict[str, SliceScore] = Field({})
     verdict: RunVerdict | None = None
     """None in results of earlier versions."""
+    off_target: float = 0.0
+    """Share of translations in another language of a multilingual model."""
+    directions: dict[str, DirectionEvaluation] = Field({})
+    """Results by direction of a multilingual model, whose scores are averages of these."""
 
     @property
     def first_metric(self) -> str:
@@ -101,6 +121,8 @@ class Evaluation(Result):
         flat["confidence"] = self.confidence.model_dump(mode="json", exclude_unset=True)
         if self.verdict is None:
             del flat["verdict"]
+        if not self.directions:
+            del flat["directions"], flat["off_target"]
         return _flatten(self.scores) | flat
 
     def summarize(self) -> dict[str, float]:

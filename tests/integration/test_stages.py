@@ -185,7 +185,7 @@ def project(request, tmp_path_factory):
             list_materials(model="nmt", version="1"),
             [],
         ),
-        confidence=measured["evaluate"].confidence.model,
+        evaluated=measured["evaluate"],
         export=project.export,
     )
     return project
@@ -358,7 +358,7 @@ def test_only_the_configured_side_is_sampled(project, side):
     update = {"subword_sampling": wanted, "augmentation": AugmentationConfig(), "seed": 7}
     params = project.settings["train"].model_copy(update=update)
     dataset = ShardDataset(project.shards / "train")
-    sampled = train.draw_pairs(params, dataset, sides, LANGUAGES).__self__
+    sampled = train.draw_pairs(params, dataset, sides, [LANGUAGES]).__self__
 
     assert [name for name in paths.SIDES if getattr(sampled, name)] == [side]
     assert sampled.seed == 7

@@ -1,5 +1,7 @@
 """The gate: verdicts on systems, losses that no gain excuses, and its error rates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -397,3 +399,21 @@ def test_verdict_names_its_test_set():
     verdict = contend(write(), write())
     assert verdict.test_set == judging.digest_test_set(SOURCES, REFERENCES)
     assert judging.digest_test_set(["a"], ["b"]) != judging.digest_test_set(["b"], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("bound", "outcome", "refused_by"),
+    [(0.5, "reject", ("slice_fr-en",)), (100.0, "promote", ())],
+)
+def test_no_direction_may_lose_more_than_its_bound(bound, outcome, refused_by):
+    """The challenger is better on the whole, and worse in one of two directions."""
+    half = len(REFERENCES) // 2
+    directions = ["de-en"] * half + ["fr-en"] * (len(REFERENCES) - half)
+    old, new = (
+        replace(write(bad=bad), directions=directions)
+        for bad in (range(half), range(half, half + half // 3))
+    )
+    verdict = contend(old, new, direction_loss=bound)
+
+    assert (verdict.outcome, verdict.refused_by) == (outcome, refused_by)
+    assert {each.name for each in verdict.conditions} >= {"slice_de-en", "slice_fr-en"}

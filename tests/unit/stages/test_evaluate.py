@@ -160,7 +160,7 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
     monkeypatch.setattr("nmt_core.evaluation.metrics.Bleu.higher_is_better", False)
     lines = ["a b c d e f g h i"] * 600
     translator = evaluate.choose_length_penalty(
-        EvaluateParams(**changes), tiny_translator(), (lines, lines, [None] * 600), language="en"
+        EvaluateParams(**changes), tiny_translator(), (lines, lines, [()] * 600), language="en"
     )
 
     assert translator.config.beam.length_penalty == chosen
@@ -169,7 +169,7 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
 
 def test_beam_sizes_are_powers_of_two_or_configured():
     beam = BeamConfig(beam_size=5, max_length_factor=0, max_length_offset=5)
-    text = (LINES, LINES, [None] * len(LINES))
+    text = (LINES, LINES, [()] * len(LINES))
     params = EvaluateParams(metrics=["chrf"])
     scores = evaluate.score_beam_sizes(params, tiny_translator(beam=beam), text, language="en")
     assert [*scores] == ["1", "2", "4", "5"]
@@ -204,7 +204,7 @@ def tagged(tmp_path):
     for split in ("validation", "test"):
         for side in ("source", "target"):
             files.write_lines(tmp_path / f"{split}.{side}", LINES)
-    return tagged_translator(), Inputs(trained=tmp_path, corpus=tmp_path, tags=("", "own"))
+    return tagged_translator(), Inputs(trained=tmp_path, corpus=tmp_path, tags=((), ("own",)))
 
 
 def test_a_line_has_the_tag_of_its_corpus(tagged):
@@ -212,33 +212,33 @@ def test_a_line_has_the_tag_of_its_corpus(tagged):
     tags = list_tags(inputs, "test")
     read = tag_lines(translator.source, LINES, tags)
 
-    assert tags == [None, "own", "own", "own"]
-    assert [(text.line, text.tag) for text in read] == [*zip(LINES, tags, strict=True)]
-    assert list_tags(replace(inputs, tags=("", "")), "test") == []
-    assert {text.tag for text in tag_lines(translator.source, LINES, [])} == {None}
+    assert tags == [(), *[("own",)] * 3]
+    assert [(text.line, text.tags) for text in read] == [*zip(LINES, tags, strict=True)]
+    assert list_tags(replace(inputs, tags=((), ())), "test") == []
+    assert {text.tags for text in tag_lines(translator.source, LINES, [])} == {()}
     source, _, drawn = read_validation(inputs, 4, 1)
-    assert (source, drawn) == (LINES, [None] * 4)
-    other = replace(inputs, tags=("own", ""))
-    assert read_validation(other, 2, 1)[2] == ["own"] * 2
+    assert (source, drawn) == (LINES, [()] * 4)
+    other = replace(inputs, tags=(("own",), ()))
+    assert read_validation(other, 2, 1)[2] == [("own",)] * 2
 
 
 def test_drawn_validation_pairs_keep_their_tags(tmp_path):
     for side in ("source", "target"):
         files.write_lines(tmp_path / f"validation.{side}", map(str, range(6)))
     files.write_json(tmp_path / "corpus.json", {"corpora": [{"validation": 1}] * 6})
-    inputs = Inputs(corpus=tmp_path, tags=("", "a") * 3)
+    inputs = Inputs(corpus=tmp_path, tags=((), ("a",)) * 3)
     drawn = [read_validation(inputs, 2, seed) for seed in range(9)]
 
-    assert {tag for *_, tags in drawn for tag in tags} == {None, "a"}
+    assert {tag for *_, tags in drawn for tag in tags} == {(), ("a",)}
     for source, target, tags in drawn:
         assert source == target
-        assert tags == ["a" if int(line) % 2 else None for line in source]
+        assert tags == [("a",) if int(line) % 2 else () for line in source]
 
 
 @pytest.mark.parametrize("tag", ["", "own"])
 def test_confidence_is_fitted_on_tagged_translations(tagged, monkeypatch, tag):
     translator, inputs = tagged
-    inputs = replace(inputs, tags=(tag, ""))
+    inputs = replace(inputs, tags=((tag,) if tag else (), ()))
     files.write_json(inputs.trained / "training.json", TRAINING)
     monkeypatch.setattr(evaluate, "load_trained", lambda *_: translator)
     judged = []

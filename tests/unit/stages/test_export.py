@@ -25,7 +25,7 @@ def write_terms(folder, text, **settings):
     return ExportParams(engines=(), golden_sentences=2, glossary=path, **settings)
 
 
-def seal(folder, params, monkeypatch, *, confidence=None, told=None):
+def seal(folder, params, monkeypatch, *, told=None):
     """Return an export of an untrained model, and its metrics."""
     translator = replace(tiny_translator(), languages=DE_EN)
     monkeypatch.setattr(export, "load_trained", lambda *_: translator)
@@ -45,7 +45,7 @@ def seal(folder, params, monkeypatch, *, confidence=None, told=None):
         Inputs(trained=folder, corpus=folder),
         languages=DE_EN,
         write_papers=write_papers,
-        confidence=confidence,
+        evaluated=None,
         export=folder / "export",
     )
     return folder / "export", metrics

@@ -78,7 +78,7 @@ def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
     folder = tmp_path / "corrections"
     written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
     learnt = {*read_pairs_of(folder, "learnt")}
-    kept = learnt | {*zip(*read_held_out(folder), strict=True)}
+    kept = learnt | {*zip(*read_held_out(folder)[:2], strict=True)}
     kept_garbage = sum((s, " ".join(t.split())) in kept for s, t in garbage)
     assert kept_garbage <= 0.1 * len(garbage)
     near = written.dropped.get("near_held_out", 0)

@@ -97,6 +97,7 @@ TESTED = {
     ],
 )
 def test_test_set_can_be_refused_before_training(project, champion, refused):
+    files.write_json(paths.CORPUS / "corpus.json", {})
     files.write_lines(paths.CORPUS / "test.source", ["Ein Haus."])
     files.write_lines(paths.CORPUS / "test.target", ["A house."])
     files.write_json(paths.REPORTS / "download.json", {"corpus": {"held_out": HASH}})
