@@ -14,8 +14,8 @@ REVIEW_BELOW = 0.5
 MAX_NAMED_ITEMS = 10
 """Maximum number of segments or words in a message."""
 
-RESTORED = "read in another case or with accents"
-UNKNOWN = "never read in training"
+RESTORED = "case or accents restored"
+UNKNOWN = "not in the training text"
 
 _FORBIDDEN = "[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML forbids; compiled at first use, which takes a while."""

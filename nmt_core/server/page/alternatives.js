@@ -1,16 +1,16 @@
-// Other translations of one sentence, to be taken by a click.
+// Other translations of a sentence; a click selects one.
 
 import { toTag } from "./words.js";
 
-/** A list of buttons, one for each other translation of the sentence that was chosen. */
+/** A list of buttons, one per alternative translation of the selected sentence. */
 export class Alternatives {
-  /** @param onTake is called with the numbers of sentence and alternative. */
+  /** @param onTake receives the numbers of the sentence and the alternative. */
   constructor({ section, of, list }, onTake) {
     Object.assign(this, { section, of, list, onTake });
     this.sentence = null;
   }
 
-  /** Offer those of one of the sentences. */
+  /** Show the alternatives of a sentence. */
   show(sentences, number, from, to) {
     const { source, alternatives } = sentences[number];
     this.sentence = number;
@@ -29,7 +29,7 @@ export class Alternatives {
     this.list.replaceChildren();
   }
 
-  /** Go to one of the buttons, if there is any. */
+  /** Focus a button, if there is one. */
   focus(index = 0) {
     this.list.querySelectorAll("button")[index]?.focus();
   }

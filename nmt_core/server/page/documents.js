@@ -2,7 +2,7 @@
 
 import { translateFile } from "./api.js";
 
-/** A list of files that are translated one after the other. */
+/** A list of files, translated one after the other. */
 export class Documents {
   /** @param getChoice returns {source, target, key} for the next file. */
   constructor({ list, input, formats }, getChoice) {
@@ -24,14 +24,14 @@ export class Documents {
     });
   }
 
-  /** Take files with these endings only, of so many bytes at most. */
+  /** Accept only files with these endings and of at most `limit` bytes. */
   allow(endings, limit) {
     Object.assign(this, { endings, limit });
     this.input.accept = endings.join(",");
     this.formats.textContent = `or drop them anywhere: ${endings.join(" ")}`;
   }
 
-  /** Translate files, each after those before it. */
+  /** Translate files, in their order. */
   add(files) {
     for (const file of files) {
       const row = new Row(file.name, () => this.#begin(file, row));
@@ -42,17 +42,17 @@ export class Documents {
 
   #allow(event) {
     if (!event.dataTransfer?.types.includes("Files")) return false;
-    event.preventDefault(); // else the browser would open the file in the page's place
+    event.preventDefault(); // otherwise the browser would open the file
     document.body.classList.add("dropping");
     return true;
   }
 
-  /** Return why a file cannot be translated, if it cannot. */
+  /** Return why a file cannot be translated, or null. */
   #refuse({ name, size }) {
     const { endings, limit } = this;
     const known = endings.some((ending) => name.toLowerCase().endsWith(ending));
     if (!known) return `Only ${endings.join(" ")} can be translated.`;
-    return size > limit ? `It is larger than ${(limit / 1e6).toLocaleString("en")} MB.` : null;
+    return size > limit ? `Too large (limit ${(limit / 1e6).toLocaleString("en")} MB).` : null;
   }
 
   #begin(file, row) {
@@ -73,9 +73,9 @@ export class Documents {
   }
 }
 
-/** One file: its name, how far it is, and what can be done. */
+/** The row of a file: its name, its state, and a link or a button. */
 class Row {
-  constructor(name, again) {
+  constructor(name, retry) {
     this.name = name;
     this.element = document.createElement("li");
     this.element.append(make("span", "name", name), make("span", "state", ""));
@@ -84,12 +84,12 @@ class Row {
     this.again.type = "button";
     this.again.addEventListener("click", () => {
       this.again.remove();
-      again();
+      retry();
     });
   }
 
   wait() {
-    this.#tell("Translating", "busy");
+    this.#setState("Translating", "busy");
   }
 
   finish({ address, memory, left, review }, target) {
@@ -97,21 +97,21 @@ class Row {
     link.href = address;
     link.download = this.name.replace(/(\.[^.]+)?$/, `.${target}$1`);
     link.append(make("span", "unseen", ` the translation of ${this.name}`));
-    this.#tell("", "done");
+    this.#setState("", "done");
     const state = this.element.querySelector(".state");
     state.append(link);
-    if (memory) state.append(make("span", "", `${count(memory, "sentence")} from the memory`));
-    if (left) state.append(make("span", "", `${count(left, "text")} left as in the file`));
+    if (memory) state.append(make("span", "", `${count(memory, "sentence")} from the translation memory`));
+    if (left) state.append(make("span", "", `${count(left, "text")} not translated`));
     if (review) state.append(make("span", "", review));
     link.click();
   }
 
-  fail(sentence, again) {
-    this.#tell(sentence, "failed");
-    if (again) this.element.append(this.again);
+  fail(sentence, canRetry) {
+    this.#setState(sentence, "failed");
+    if (canRetry) this.element.append(this.again);
   }
 
-  #tell(sentence, state) {
+  #setState(sentence, state) {
     this.element.className = state;
     this.element.querySelector(".state").textContent = sentence;
   }

@@ -1,10 +1,10 @@
-// Which language is translated into which.
+// The choice of the two languages.
 
 export const DETECT = "auto";
 
 /** Two lists to choose from, and a button that swaps them. */
 export class LanguageChoice {
-  /** @param onChange is called without arguments whenever another pair is chosen. */
+  /** @param onChange is called without arguments when the pair changes. */
   constructor({ from, to, swap }, onChange) {
     Object.assign(this, { from, to, swap, onChange });
     this.languages = new Map();
@@ -20,7 +20,7 @@ export class LanguageChoice {
     });
   }
 
-  /** Offer languages; `wanted` holds the pair of codes to begin with, where there is such a one. */
+  /** Offer languages; `wanted` is the pair of codes that is selected, if the server offers it. */
   offer(languages, wanted) {
     this.languages = new Map(languages.map((language) => [language.code, language]));
     const sources = languages.filter(({ code }) => this.#targetsOf(code).length);
@@ -40,21 +40,21 @@ export class LanguageChoice {
     return this.to.value;
   }
 
-  /** The language that the text is in, as far as it is known. */
+  /** The language of the text: the selected or the detected one. */
   get known() {
     return this.source === DETECT ? this.detected : this.source;
   }
 
-  /** Say which language was detected; null forgets it. */
-  tell(code) {
+  /** Show the detected language; null removes it. */
+  showDetected(code) {
     if (this.source !== DETECT) return;
     this.detected = this.languages.has(code) ? code : null;
     const name = this.languages.get(this.detected)?.name;
-    this.from.options[0].text = name ? `${name}, detected` : "Detect language";
+    this.from.options[0].text = name ? `${name} (detected)` : "Detect language";
     this.#allowSwap();
   }
 
-  /** Exchange the two; returns whether that could be done. */
+  /** Swap the languages; return whether the server translates in the other direction. */
   exchange() {
     const { known, target } = this;
     if (!this.#isPair(target, known)) return false;

@@ -1,4 +1,4 @@
-// The page: what happens when somebody types, chooses and points.
+// The page: reactions to typing, choosing and pointing.
 
 import { Alternatives } from "./alternatives.js";
 import { fetchLanguages, fetchSettings, suggest, translate } from "./api.js";
@@ -12,9 +12,9 @@ import { Terms } from "./terms.js";
 import { Translation } from "./translation.js";
 import { describeCheck, describeRestoredWords, describeUnknownWords, DOUBTFUL, LIKELY_GOOD, rate, toTag } from "./words.js";
 
-const MOST_ALTERNATIVES = 3;
-const PAUSE = 250; // milliseconds after the last key, unless the server names others
-const LONGEST_PAUSE = 1000;
+const MAX_ALTERNATIVES = 3;
+const PAUSE = 250; // milliseconds after the last key, unless the server sets another value
+const MAX_PAUSE = 1000;
 
 const find = (id) => document.getElementById(id);
 const [copy, clear, count, key, legend, problem, status] = [
@@ -23,7 +23,7 @@ const [copy, clear, count, key, legend, problem, status] = [
 
 const beside = document.querySelector(".beside");
 
-let wanted = MOST_ALTERNATIVES;
+let wanted = MAX_ALTERNATIVES;
 let limit = null; // characters, if there is a limit
 let pause = PAUSE;
 let timer = 0;
@@ -59,15 +59,15 @@ const documents = new Documents(
 
 const readKey = () => find("api-key").value.trim();
 
-// Beginning
+// Start
 
 async function start() {
   clearProblem();
   try {
     const [settings, languages] = await Promise.all([fetchSettings(), fetchLanguages()]);
-    wanted = Math.min(settings.alternativesLimit ?? MOST_ALTERNATIVES, MOST_ALTERNATIVES);
+    wanted = Math.min(settings.alternativesLimit ?? MAX_ALTERNATIVES, MAX_ALTERNATIVES);
     limit = settings.charLimit > 0 ? settings.charLimit : null;
-    pause = Math.min(settings.frontendTimeout || PAUSE, LONGEST_PAUSE);
+    pause = Math.min(settings.frontendTimeout || PAUSE, MAX_PAUSE);
     key.hidden = !settings.keyRequired;
     suggestion.allowed = settings.suggestions === true;
     find("but").hidden = !suggestion.allowed;
@@ -79,16 +79,16 @@ async function start() {
       target: settings.language?.target?.code,
     });
     terms.show(choice.source, choice.target);
-    tellModels(settings.models ?? [], languages);
+    listModels(settings.models ?? [], languages);
   } catch (error) {
-    tellProblem(error, start);
+    showProblem(error, start);
     return;
   }
   refresh();
 }
 
-/** Name the version of each model, and link its card. */
-function tellModels(models, languages) {
+/** List the models with their versions and a link to their cards. */
+function listModels(models, languages) {
   const names = new Map(languages.map(({ code, name }) => [code, name]));
   const rows = models.map(({ source: from, target: to, version, card }) => {
     const link = document.createElement("a");
@@ -108,28 +108,28 @@ function changePair() {
   refresh();
 }
 
-/** Translate what is there now, after a pause; what was asked before no longer counts. */
+/** Translate the current text after a delay, and cancel earlier requests. */
 function refresh(delay = 0) {
-  tellLength();
-  if (!choice.target) return; // until the server has said what it offers
+  showLength();
+  if (!choice.target) return; // the settings have not arrived yet
   request.abort();
   clearProblem();
   if (!source.text.trim()) {
     showNothing();
   } else if (limit !== null && countCharacters(source.text) > limit) {
-    forgetAnswer();
+    markOutdated();
     const sentence = `The text is longer than ${limit.toLocaleString("en")} characters; shorten it, or translate it as a file.`;
-    tellProblem({ message: sentence }, null);
+    showProblem({ message: sentence }, null);
   } else {
-    forgetAnswer();
+    markOutdated();
     timer = setTimeout(send, delay);
   }
 }
 
 async function send() {
   const { source: from, target: to } = choice;
-  const asked = new AbortController();
-  request = asked;
+  const controller = new AbortController();
+  request = controller;
   find("translation").ariaBusy = "true";
   try {
     const answer = await translate(
@@ -141,20 +141,20 @@ async function send() {
         glossary: terms.glossary,
         key: readKey(),
       },
-      asked.signal,
+      controller.signal,
     );
-    if (!asked.signal.aborted) showAnswer(answer, to);
+    if (!controller.signal.aborted) showAnswer(answer, to);
   } catch (error) {
-    if (asked.signal.aborted) return;
+    if (controller.signal.aborted) return;
     if (error.message.includes("API key")) key.hidden = false;
-    tellProblem(error, refresh);
+    showProblem(error, refresh);
   } finally {
-    if (request === asked) find("translation").ariaBusy = "false";
+    if (request === controller) find("translation").ariaBusy = "false";
   }
 }
 
 function showAnswer(answer, to) {
-  choice.tell(answer.detected);
+  choice.showDetected(answer.detected);
   const from = choice.known ?? "und";
   translation.show(answer, from, to);
   source.cut(translation.described, from);
@@ -163,11 +163,11 @@ function showAnswer(answer, to) {
   copy.disabled = false;
   clearChoice();
   choose(0, false);
-  tellDoubts();
+  showDoubts();
 }
 
-/** The translation of another text stays, to be read, until the next one comes. */
-function forgetAnswer() {
+/** Mark the translation as outdated; it stays readable until the next one arrives. */
+function markOutdated() {
   find("translation").classList.add("old");
   find("translation").ariaBusy = "false";
   beside.inert = true;
@@ -176,12 +176,12 @@ function forgetAnswer() {
 
 function showNothing() {
   dropAnswer();
-  choice.tell(null);
+  choice.showDetected(null);
 }
 
-/** Nothing is left of a translation that is not that of the text. */
+/** Remove a translation that does not belong to the text. */
 function dropAnswer() {
-  forgetAnswer();
+  markOutdated();
   translation.clear();
   clearChoice();
   copy.disabled = true;
@@ -189,37 +189,37 @@ function dropAnswer() {
   legend.hidden = true;
 }
 
-function tellDoubts() {
+function showDoubts() {
   const { doubts, sentences } = translation;
   const rated = sentences.map(({ confidence }) => rate(confidence));
-  const odd = rated.filter((rating) => rating === DOUBTFUL).length;
-  const told = [];
-  if (doubts) told.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
+  const doubtful = rated.filter((rating) => rating === DOUBTFUL).length;
+  const messages = [];
+  if (doubts) messages.push(`${doubts} ${doubts === 1 ? "word" : "words"} to check`);
   const approved = sentences.filter(({ origin }) => origin === "memory").length;
-  if (approved) told.push(`${approved} ${approved === 1 ? "sentence" : "sentences"} approved before`);
-  if (odd) told.push(`${odd} ${odd === 1 ? "sentence" : "sentences"} to look at`);
+  if (approved) messages.push(`${approved} approved ${approved === 1 ? "translation" : "translations"}`);
+  if (doubtful) messages.push(`${doubtful} ${doubtful === 1 ? "sentence needs" : "sentences need"} review`);
   const flaws = sentences.flatMap(({ checks }) => checks.map(describeCheck));
-  told.push(...new Set(flaws));
+  messages.push(...new Set(flaws));
   const restored = new Set(sentences.flatMap(({ restoredWords }) => restoredWords));
-  if (restored.size) told.push(describeRestoredWords([...restored]));
+  if (restored.size) messages.push(describeRestoredWords([...restored]));
   const unknown = new Set(sentences.flatMap(({ unknownWords }) => unknownWords));
-  if (unknown.size) told.push(describeUnknownWords([...unknown]));
+  if (unknown.size) messages.push(describeUnknownWords([...unknown]));
   const good = sentences.length && rated.every((rating) => rating === LIKELY_GOOD);
-  status.textContent = told.join(", ") || (good ? LIKELY_GOOD : "");
-  legend.hidden = doubts + odd === 0;
+  status.textContent = messages.join(", ") || (good ? LIKELY_GOOD : "");
+  legend.hidden = doubts + doubtful === 0;
 }
 
-// Trouble
+// Problems
 
-let again = null;
+let retry = null;
 
-function tellProblem({ message, wait = null }, retry) {
+function showProblem({ message, wait = null }, next) {
   problem.querySelector("p").textContent = message;
-  problem.querySelector("button").hidden = !retry;
+  problem.querySelector("button").hidden = !next;
   problem.hidden = false;
   dropAnswer();
-  again = retry;
-  if (retry && wait !== null) timer = setTimeout(retry, 1000 * wait);
+  retry = next;
+  if (next && wait !== null) timer = setTimeout(next, 1000 * wait);
 }
 
 function clearProblem() {
@@ -229,15 +229,15 @@ function clearProblem() {
 
 problem.querySelector("button").addEventListener("click", () => {
   source.area.focus();
-  again();
+  retry();
 });
 
 // Lengths
 
-/** Return a text's length as the server counts it. */
+/** Return the length of a text in code points, like the server. */
 const countCharacters = (text) => [...text].length;
 
-function tellLength() {
+function showLength() {
   const length = countCharacters(source.text);
   const shown = length.toLocaleString("en");
   count.textContent = limit === null ? shown : `${shown} / ${limit.toLocaleString("en")}`;
@@ -247,14 +247,15 @@ function tellLength() {
 
 // Pointing
 
-const byMost = (weights) => {
-  const most = Math.max(...weights, 0);
-  return most ? weights.map((weight) => weight / most) : weights;
+/** Return weights divided by the largest. */
+const normalize = (weights) => {
+  const largest = Math.max(...weights, 0);
+  return largest ? weights.map((weight) => weight / largest) : weights;
 };
 
 function pointAtWord(place) {
   const sentence = place && translation.described[place.sentence];
-  source.mark(place?.sentence, sentence && byMost(sentence.weights[place.word]));
+  source.mark(place?.sentence, sentence && normalize(sentence.weights[place.word]));
   translation.mark(place?.sentence, sentence && sentence.words.map((_, index) => Number(index === place.word)));
   if (place) note.open(place.element, sentence, place.word, toTag(choice.known ?? "und"));
   else note.close();
@@ -263,7 +264,7 @@ function pointAtWord(place) {
 function pointAtSource(place) {
   const sentence = place && translation.described[place.sentence];
   const weights = sentence && sentence.weights.map((row) => row[place.word]);
-  translation.mark(place?.sentence, weights && byMost(weights));
+  translation.mark(place?.sentence, weights && normalize(weights));
   source.mark(place?.sentence, sentence && sentence.sourceWords.map((_, index) => Number(index === place.word)));
 }
 
@@ -283,22 +284,22 @@ function take(sentence, alternative) {
   translation.take(sentence, alternative);
   source.cut(translation.described, choice.known ?? "und");
   choose(sentence, false);
-  tellDoubts();
+  showDoubts();
 }
 
 function clearChoice() {
   for (const each of [alternatives, matches, suggestion]) each.clear();
 }
 
-/** Put a translation that somebody wrote in a sentence's place. */
+/** Replace the translation of a sentence by one that a person wrote. */
 function put(number, text) {
   translation.put(number, text);
   source.cut(translation.described, choice.known ?? "und");
   choose(number, false);
-  tellDoubts();
+  showDoubts();
 }
 
-/** Suggest a better translation of a sentence; once it is kept, it stands in its place. */
+/** Send a better translation of a sentence; if the server accepts it, show it. */
 async function sendSuggestion(sentence, number, text) {
   await suggest({
     text: sentence.source,
@@ -335,8 +336,8 @@ copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText(translation.text);
     status.textContent = "Copied";
   } catch {
-    getSelection().selectAllChildren(find("translation")); // as where the address is not https
-    status.textContent = "Marked; press Ctrl+C";
+    getSelection().selectAllChildren(find("translation")); // the clipboard requires https
+    status.textContent = "Selected; press Ctrl+C to copy";
   }
 });
 

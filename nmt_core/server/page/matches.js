@@ -1,19 +1,19 @@
-// Approved translations of sentences like the one that was chosen, to be taken by a click.
+// Approved translations of similar sentences; a click selects one.
 
 import { percent, toTag } from "./words.js";
 
-const MEANINGS = { old: "only there: ", new: "only here: " };
+const MEANINGS = { old: "only in the memory: ", new: "only in your text: " };
 const ELEMENTS = { old: "del", new: "ins", same: "span" };
 
-/** A list of similar sentences, each with what differs and a button with its translation. */
+/** A list of similar sentences, each with the difference and a button with its translation. */
 export class Matches {
-  /** @param onTake is called with the number of the sentence and a translation. */
+  /** @param onTake receives the number of the sentence and a translation. */
   constructor({ section, list }, onTake) {
     Object.assign(this, { section, list, onTake });
     this.clear();
   }
 
-  /** Show those of one of the sentences. */
+  /** Show the matches of a sentence. */
   show(sentences, number, from, to) {
     const { matches } = sentences[number];
     const rows = matches.map((match) => this.#draw(match, number, toTag(from), toTag(to)));
@@ -45,7 +45,7 @@ export class Matches {
   }
 }
 
-/** Return a part of the difference; its meaning is told to those who do not see it. */
+/** Return a part of the difference; a screen reader announces its meaning. */
 function drawPart({ kind, text }) {
   const element = document.createElement(ELEMENTS[kind]);
   if (kind !== "same") {

@@ -1,29 +1,29 @@
-// What is said of a word while somebody points at it.
+// The note about a word: its confidence and its source words.
 
 import { judge, LEVELS, LIKELY_GOOD, percent, rate } from "./words.js";
 
 const GAP = 6; // pixels between a word and its note
-const NAMED = 3; // source words at most
-const WORTH_NAMING = 0.1; // of a word
+const MAX_SOURCE_WORDS = 3;
+const MIN_SHARE = 0.1; // of a word
 
-/** Return how sure the model is of a word. */
-function tellSureness({ probability }) {
+/** Return the model's confidence in a word. */
+function describeConfidence({ probability }) {
   if (probability === null) return "";
   const level = judge(probability);
-  const advice = level === "sure" ? "" : "; check it";
-  return `The model is ${LEVELS[level]} of this word (${percent(probability)})${advice}.`;
+  const advice = level === "sure" ? "" : "; check this word";
+  return `Word: ${LEVELS[level]} (${percent(probability)})${advice}`;
 }
 
-/** Return the source words that a word comes from, first the one that counted most. */
-function tellOrigin(sourceWords, weights) {
+/** Return the source words that a word translates, the most important first. */
+function findOrigin(sourceWords, weights) {
   const ranked = sourceWords
     .map((word, index) => ({ text: word.text, weight: weights[index] }))
-    .filter(({ weight }) => weight >= WORTH_NAMING)
-    .sort((one, other) => other.weight - one.weight);
-  return ranked.slice(0, NAMED).map(({ text }) => text);
+    .filter(({ weight }) => weight >= MIN_SHARE)
+    .sort((left, right) => right.weight - left.weight);
+  return ranked.slice(0, MAX_SOURCE_WORDS).map(({ text }) => text);
 }
 
-/** A note beneath a word; Escape closes it. */
+/** A note below a word; Escape closes it. */
 export class Note {
   constructor(element) {
     this.element = element;
@@ -34,11 +34,11 @@ export class Note {
     addEventListener("resize", () => this.close());
   }
 
-  /** Show what is known of a word of a sentence that `describe` returned. */
+  /** Show the note of a word; the sentence is a result of `describe`. */
   open(element, { words, sourceWords, weights, confidence }, index, language) {
     this.close();
-    const sureness = tellSureness(words[index]);
-    const origin = tellOrigin(sourceWords, weights[index]);
+    const sureness = describeConfidence(words[index]);
+    const origin = findOrigin(sourceWords, weights[index]);
     const rating = rate(confidence) === LIKELY_GOOD ? null : rate(confidence);
     if (!sureness && !origin.length && !rating) return;
     this.element.replaceChildren(...(sureness ? [line("sureness", sureness)] : []));
@@ -47,7 +47,7 @@ export class Note {
       for (const [rank, word] of origin.entries()) from.append(rank ? ", " : "", named(word, language));
       this.element.append(from);
     }
-    if (rating) this.element.append(line("rating", `Sentence: ${rating}, ${percent(confidence)}`));
+    if (rating) this.element.append(line("rating", `Sentence: ${rating} (confidence ${percent(confidence)})`));
     this.word = element;
     element.setAttribute("aria-describedby", this.element.id);
     this.element.hidden = false;

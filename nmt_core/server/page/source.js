@@ -1,10 +1,10 @@
-// The text that is typed, and marks behind its words.
+// The typed text, and the marks behind its words.
 
 import { toTag } from "./words.js";
 
-/** A text area over a copy of its text, which gives it its height and shows marks. */
+/** A text area over a copy of its text; the copy sets the height and shows marks. */
 export class Source {
-  /** @param onPoint is called with {sentence, word} under pointer or caret, or null. */
+  /** @param onPoint receives the {sentence, word} under the pointer or caret, or null. */
   constructor(area, backdrop, onPoint) {
     Object.assign(this, { area, backdrop, onPoint });
     this.places = new Map();
@@ -28,12 +28,12 @@ export class Source {
     this.copy();
   }
 
-  /** Copy the text without any words to mark. */
+  /** Copy the text without marks. */
   copy() {
     this.#show([this.text]);
   }
 
-  /** Cut the copy into words: `sentences` as `describe` returns them, with their source. */
+  /** Split the copy into words; `sentences` are results of `describe`, with their source. */
   cut(sentences, language) {
     const parts = [];
     let cursor = 0;
@@ -55,7 +55,7 @@ export class Source {
     this.#show(parts);
   }
 
-  /** Mark words of a sentence by weights from 0 to 1; without any, none. */
+  /** Mark words of a sentence by weights from 0 to 1; without weights, remove all marks. */
   mark(sentence, weights) {
     for (const [element, place] of this.places) {
       const weight = place.sentence === sentence ? (weights?.[place.word] ?? 0) : 0;
@@ -71,7 +71,7 @@ export class Source {
       this.places.set(...part);
       return part[0];
     });
-    this.backdrop.replaceChildren(...nodes, "\u200b"); // so that a last line without text counts
+    this.backdrop.replaceChildren(...nodes, "\u200b"); // so that an empty last line has a height
   }
 
   #point(element) {

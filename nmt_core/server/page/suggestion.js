@@ -1,24 +1,24 @@
-// A better translation of the sentence that was chosen, written and sent to the server.
+// A form that sends a better translation of the selected sentence.
 
 import { toTag } from "./words.js";
 
-const THANKS = "Sent. Whoever runs this server decides what becomes of it.";
+const THANKS = "Sent. The operator of this server decides whether to use it.";
 
-/** A form that keeps what was written of each sentence until the translation is another. */
+/** A form that keeps a draft per sentence until the translation changes. */
 export class Suggestion {
-  /** @param onSend is called with a sentence, its number and the text; it returns a promise. */
+  /** @param onSend receives a sentence, its number and the text, and returns a promise. */
   constructor({ section, of, area, button, status }, onSend) {
     Object.assign(this, { section, of, area, button, status, onSend });
     this.allowed = false;
     this.clear();
-    area.addEventListener("input", () => this.#note());
+    area.addEventListener("input", () => this.#updateDraft());
     section.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.#send();
     });
   }
 
-  /** Show one of the sentences, if suggestions are taken. */
+  /** Show a sentence, if the server accepts suggestions. */
   show(sentences, number, from, to) {
     if (number !== this.number) this.status.textContent = "";
     Object.assign(this, { number, sentence: sentences[number] });
@@ -28,17 +28,17 @@ export class Suggestion {
     this.area.lang = toTag(to);
     this.area.value = this.drafts.get(number) ?? text;
     this.section.hidden = !this.allowed || !source.trim();
-    this.#note();
+    this.#updateDraft();
   }
 
-  /** Forget all; the translation is another. */
+  /** Delete all drafts, because the translation changed. */
   clear() {
     Object.assign(this, { number: null, sentence: null, drafts: new Map() });
     this.section.hidden = true;
     this.status.textContent = "";
   }
 
-  #note() {
+  #updateDraft() {
     const { value } = this.area;
     const isNew = this.sentence !== null && value.trim() !== "" && value !== this.sentence.text;
     if (isNew) this.drafts.set(this.number, value);

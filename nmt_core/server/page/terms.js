@@ -1,12 +1,12 @@
-// The reader's own terms, kept in this browser by language pair.
+// The user's glossary, stored in the browser per language pair.
 
 const STORED = "terms";
 
-/** Return everything that was kept here; storage may be forbidden. */
+/** Return the stored glossaries; the browser may forbid storage. */
 function recall() {
   try {
-    const kept = JSON.parse(localStorage.getItem(STORED) ?? "{}");
-    return kept && typeof kept === "object" ? kept : {};
+    const stored = JSON.parse(localStorage.getItem(STORED) ?? "{}");
+    return stored && typeof stored === "object" ? stored : {};
   } catch {
     return {};
   }
@@ -16,30 +16,30 @@ function keep(terms) {
   try {
     localStorage.setItem(STORED, JSON.stringify(terms));
   } catch {
-    // they then last until the page is closed
+    // the glossaries last until the page is closed
   }
 }
 
-/** What a reader wants translated in a certain way: lines such as "Haus = manor". */
+/** A text area with one term per line, such as "Haus = manor". */
 export class Terms {
-  /** @param onChange is called when others are wanted. */
+  /** @param onChange is called when the glossary changes. */
   constructor({ area, place }, onChange) {
-    Object.assign(this, { area, place, kept: recall(), pair: "" });
+    Object.assign(this, { area, place, glossaries: recall(), pair: "" });
     area.addEventListener("change", () => {
-      this.kept[this.pair] = area.value;
-      keep(this.kept);
+      this.glossaries[this.pair] = area.value;
+      keep(this.glossaries);
       onChange();
     });
   }
 
-  /** Show the terms of a pair of languages. */
+  /** Show the glossary of a language pair. */
   show(source, target) {
     this.pair = `${source}-${target}`;
-    this.area.value = String(this.kept[this.pair] ?? "");
+    this.area.value = String(this.glossaries[this.pair] ?? "");
     if (this.area.value) this.place.open = true;
   }
 
-  /** Return the terms as the server reads them, with tabs. */
+  /** Return the glossary in the server's format, with tabs. */
   get glossary() {
     const terms = this.area.value.replaceAll(/[^\S\n]*=[^\S\n]*/g, "\t");
     return terms.trim() && terms;

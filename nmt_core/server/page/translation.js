@@ -6,11 +6,11 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 const UNKNOWN = { tokens: [], probabilities: [], words: [], links: [], confidence: null, checks: [], restoredWords: [], unknownWords: [] };
 
-/** What a translation is made of, where it can be pointed at and walked through. */
+/** The translation as words that react to the pointer and the keyboard. */
 export class Translation {
   /**
-   * @param onPoint is called with {sentence, word, element}, or null.
-   * @param onChoose is called with the number of a sentence, and whether by its own wish.
+   * @param onPoint receives {sentence, word, element}, or null.
+   * @param onChoose receives the number of a sentence, and whether to focus its alternatives.
    */
   constructor(place, { onPoint, onChoose }) {
     Object.assign(this, { place, onPoint, onChoose });
@@ -23,28 +23,28 @@ export class Translation {
     place.addEventListener("keydown", (event) => this.#walk(event));
   }
 
-  /** Show nothing. */
+  /** Remove the translation. */
   clear() {
     this.sentences = [];
     this.after = "";
     this.#draw();
   }
 
-  /** Show an answer; `from` and `to` are codes of languages. */
+  /** Show a translation; `from` and `to` are language codes. */
   show({ sentences, after }, from, to) {
     Object.assign(this, { sentences, after, from, to });
     this.#draw();
   }
 
-  /** The translation as it stands. */
+  /** The shown translation as text. */
   get text() {
     return this.sentences.map(({ before, text }) => before + text).join("") + this.after;
   }
 
-  /** Put an alternative in a sentence's place, and the sentence among the alternatives. */
+  /** Exchange the translation of a sentence and one of its alternatives. */
   take(number, index) {
     const old = this.sentences[number];
-    const best = old.best ?? old; // of the others, the server tells nothing but their text
+    const best = old.best ?? old; // the server returns only the text of alternatives
     const text = old.alternatives[index];
     const taken = text === best.text ? best : { ...best, ...UNKNOWN, text, best };
     const alternatives = old.alternatives.with(index, old.text);
@@ -52,14 +52,14 @@ export class Translation {
     this.#draw();
   }
 
-  /** Put a text of somebody's own in a sentence's place. */
+  /** Replace the translation of a sentence by a text of a person. */
   put(number, text) {
     const put = { ...this.sentences[number], ...UNKNOWN, text, origin: "person" };
     this.sentences = this.sentences.with(number, put);
     this.#draw();
   }
 
-  /** Mark words of a sentence by weights from 0 to 1; without any, none. */
+  /** Mark words of a sentence by weights from 0 to 1; without weights, remove all marks. */
   mark(sentence, weights) {
     for (const [element, place] of this.words) {
       const weight = place.sentence === sentence ? (weights?.[place.word] ?? 0) : 0;
@@ -68,14 +68,14 @@ export class Translation {
     }
   }
 
-  /** Mark the sentence whose alternatives are shown. */
+  /** Mark the selected sentence. */
   markSentence(number) {
     for (const [index, element] of [...this.place.querySelectorAll(".sentence")].entries()) {
       element.classList.toggle("chosen", index === number);
     }
   }
 
-  /** How many words are not sure. */
+  /** Number of words below high confidence. */
   get doubts() {
     return this.place.querySelectorAll(".fair, .unsure").length;
   }
@@ -107,12 +107,12 @@ export class Translation {
       cursor = word.end;
     }
     element.append(text.slice(cursor));
-    if (origin === "memory") element.append(tell("an approved translation"));
+    if (origin === "memory") element.append(annotate("approved translation"));
     const rating = rate(confidence);
-    if (rating && rating !== LIKELY_GOOD) element.append(tell(`${rating}: good to ${percent(confidence)}`));
-    for (const check of checks) element.append(tell(describeCheck(check)));
-    if (restoredWords.length) element.append(tell(describeRestoredWords(restoredWords)));
-    if (unknownWords.length) element.append(tell(describeUnknownWords(unknownWords)));
+    if (rating && rating !== LIKELY_GOOD) element.append(annotate(`${rating}, confidence ${percent(confidence)}`));
+    for (const check of checks) element.append(annotate(describeCheck(check)));
+    if (restoredWords.length) element.append(annotate(describeRestoredWords(restoredWords)));
+    if (unknownWords.length) element.append(annotate(describeUnknownWords(unknownWords)));
     element.classList.toggle("doubtful", rating === DOUBTFUL || checks.length + unknownWords.length > 0);
     return element;
   }
@@ -123,7 +123,7 @@ export class Translation {
     element.className = `word ${level}`;
     element.tabIndex = -1;
     element.textContent = text;
-    if (level !== "sure") element.append(tell(`${LEVELS[level]}, ${percent(probability)}`));
+    if (level !== "sure") element.append(annotate(`${LEVELS[level]}, ${percent(probability)}`));
     return element;
   }
 
@@ -166,8 +166,8 @@ export class Translation {
   }
 }
 
-/** Return what a mark means, for those who do not see it. */
-function tell(meaning) {
+/** Return the meaning of a mark, for screen readers. */
+function annotate(meaning) {
   const element = document.createElement("span");
   element.className = "unseen";
   element.lang = "en";

@@ -1,51 +1,51 @@
-// Tokens of a model, and the words that people read.
+// Tokens of the model, and words.
 
-/** SentencePiece's sign for the space before a token. */
+/** SentencePiece's symbol for the space before a token. */
 const SPACE = "\u2581";
 
-/** How many characters that no token stands for may lie before the next one that does. */
-const REACH = 24;
+/** Maximum number of characters without a token before the next token. */
+const MAX_GAP = 24;
 
-/** Probabilities below which a word is called unsure, and fair. */
+/** Probabilities below which the confidence in a word is low, and medium. */
 export const UNSURE = 0.3;
 export const SURE = 0.7;
 
-/** Return how a language's code is written on the web: pt-BR, not pt_BR. */
+/** Return a language code as a BCP 47 tag: pt-BR, not pt_BR. */
 export const toTag = (code) => code.replaceAll("_", "-");
 
-/** Return whatever case a text is in as one, where no character's length changes by that. */
+/** Return a text in lower case, or unchanged if that would change its length. */
 const fold = (text) => {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text;
 };
 
-/** Return where in a text each token lies, [start, end], or null where it cannot be found. */
+/** Return the [start, end] of each token in a text, or null if it is not found. */
 export function locateTokens(text, tokens) {
   const folded = fold(text);
   let cursor = 0;
   return tokens.map((token) => {
     const piece = fold(token.replaceAll(SPACE, " ").trim());
     const start = piece ? folded.indexOf(piece, cursor) : -1;
-    if (start < 0 || start - cursor > REACH) return null;
+    if (start < 0 || start - cursor > MAX_GAP) return null;
     cursor = start + piece.length;
     return [start, cursor];
   });
 }
 
-/** Return the words of a text by its language's rules: {text, start, end}. */
+/** Return the words of a text, {text, start, end}, by the rules of its language. */
 export function cutWords(text, language) {
   let segmenter;
   try {
     segmenter = new Intl.Segmenter(toTag(language), { granularity: "word" });
   } catch {
-    segmenter = new Intl.Segmenter(undefined, { granularity: "word" }); // no code of a language
+    segmenter = new Intl.Segmenter(undefined, { granularity: "word" }); // not a language code
   }
   return [...segmenter.segment(text)]
     .filter((segment) => segment.isWordLike)
     .map(({ segment, index }) => ({ text: segment, start: index, end: index + segment.length }));
 }
 
-/** Return the words of a text, each with the numbers of the tokens that it is made of. */
+/** Return the words of a text, each with the numbers of its tokens. */
 function gatherTokens(text, tokens, language) {
   const spans = locateTokens(text, tokens);
   return cutWords(text, language).map((word) => ({
@@ -56,21 +56,21 @@ function gatherTokens(text, tokens, language) {
   }));
 }
 
-/** Return how likely the model held a word: the product over its tokens, null without any. */
+/** Return the probability of a word, the product over its tokens; null without tokens. */
 function multiply(word, probabilities) {
   const known = word.tokens.filter((number) => number < probabilities.length);
   return known.length ? known.reduce((product, number) => product * probabilities[number], 1) : null;
 }
 
-/** Return the share of a word's parts that translate a source word, 0 to 1. */
+/** Return the share of a word that translates a source word, from 0 to 1. */
 const share = (word, source, links) =>
   word.tokens.filter((number) => source.tokens.includes(links[number])).length / (word.tokens.length || 1);
 
 /**
- * Return a sentence's words on both sides, and how they hang together.
+ * Return the words of both sides of a sentence, and their links.
  *
- * words: {text, start, end, probability}; sourceWords: {text, start, end}; weights: a row for each
- * word, a column for each source word, each the share of the word that translates it.
+ * words: {text, start, end, probability}; sourceWords: {text, start, end}; weights: a row per
+ * word and a column per source word, with the share of the word that translates the source word.
  */
 export function describe(sentence, from, to) {
   const words = gatherTokens(sentence.text, sentence.tokens, to);
@@ -83,53 +83,53 @@ export function describe(sentence, from, to) {
   };
 }
 
-/** Return how sure the model is of a word: "sure", "fair" or "unsure". */
+/** Return the level of confidence in a word: "sure", "fair" or "unsure". */
 export function judge(probability) {
   if (probability === null || probability >= SURE) return "sure";
   return probability < UNSURE ? "unsure" : "fair";
 }
 
-/** What people are told of each, in short. */
-export const LEVELS = { sure: "sure", fair: "less sure", unsure: "unsure" };
+/** Descriptions of the levels. */
+export const LEVELS = { sure: "high confidence", fair: "medium confidence", unsure: "low confidence" };
 
-/** What people are told of a sentence whose translation is hardly good, and of one that surely is. */
-export const DOUBTFUL = "look at this";
+/** Ratings of a translation with a low and with a high confidence. */
+export const DOUBTFUL = "needs review";
 export const LIKELY_GOOD = "likely good";
 
-/** Bounds of the probability that a sentence's translation is good, and what people are told. */
-const RATINGS = [[0.75, LIKELY_GOOD], [0.25, "may need a change"], [0, DOUBTFUL]];
+/** Minimum confidence of each rating. */
+const RATINGS = [[0.75, LIKELY_GOOD], [0.25, "may need changes"], [0, DOUBTFUL]];
 
-/** Return what people are told of a sentence, or null where the model cannot tell. */
+/** Return the rating of a translation, or null without a confidence. */
 export const rate = (confidence) =>
   confidence === null ? null : RATINGS.find(([bound]) => confidence >= bound)[1];
 
-/** Return a share as people read it. */
-export const percent = (fraction) => `${Math.round(100 * fraction)} %`;
+/** Return a share in per cent. */
+export const percent = (fraction) => `${Math.round(100 * fraction)}%`;
 
 const FLAWS = {
-  looping: "goes in circles",
+  looping: "repeats itself",
   empty: "is empty",
   "too long": "was cut off",
   copied: "is not translated",
 };
 
-/** Return in words what is wrong with a translation. */
+/** Describe a problem of a translation. */
 export function describeCheck({ text, problem }) {
   if (problem in FLAWS) return `a sentence ${FLAWS[problem]}`;
-  if (problem === "unit") return `the unit of ${text} did not come through`;
-  return problem === "added" ? `${text} is not in the source` : `${text} did not come through`;
+  if (problem === "unit") return `the unit of ${text} is missing`;
+  return problem === "added" ? `${text} is not in the source` : `${text} is missing`;
 }
 
-const MOST_WORDS = 3;
+const MAX_NAMED_WORDS = 3;
 
-/** Return the first of some words, in quotation marks. */
+/** Return the first words in quotation marks. */
 function nameFirst(words) {
-  const more = words.length > MOST_WORDS ? ` and ${words.length - MOST_WORDS} more` : "";
-  return words.slice(0, MOST_WORDS).map((word) => `“${word}”`).join(", ") + more;
+  const more = words.length > MAX_NAMED_WORDS ? ` and ${words.length - MAX_NAMED_WORDS} more` : "";
+  return words.slice(0, MAX_NAMED_WORDS).map((word) => `“${word}”`).join(", ") + more;
 }
 
-/** Return in words which words keep anybody from telling how good a translation is. */
-export const describeUnknownWords = (words) => `never read in training: ${nameFirst(words)}`;
+/** Describe words that do not occur in the training text. */
+export const describeUnknownWords = (words) => `not in the training text: ${nameFirst(words)}`;
 
-/** Return in words which words the model read in another case or with accents. */
-export const describeRestoredWords = (words) => `read in another case or with accents: ${nameFirst(words)}`;
+/** Describe words whose letter case or accents were restored. */
+export const describeRestoredWords = (words) => `case or accents restored: ${nameFirst(words)}`;

@@ -37,8 +37,8 @@ def address(folder):
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
-        (["Das Parlament!", "Der Berichter.", PLURAL], "2 sentences from the memory"),
-        (["Das Parlament!", PLURAL, PLURAL], "1 sentence from the memory"),
+        (["Das Parlament!", "Der Berichter.", PLURAL], "2 sentences from the translation memory"),
+        (["Das Parlament!", PLURAL, PLURAL], "1 sentence from the translation memory"),
         (["Der Bericht.", PLURAL], ""),
     ],
 )
@@ -49,7 +49,7 @@ def test_file_reports_memory_matches_and_untranslated_text(open_page, messages, 
         page.set_input_files("#file", [file("app.json", content)])
     assert PLURAL in download.value.path().read_text()
     left = messages.count(PLURAL)
-    told += f"{left} text{'s' * (left > 1)} left as in the file"
+    told += f"{left} text{'s' * (left > 1)} not translated"
     expect(page.locator("#documents .state")).to_have_text(
         re.compile(f"^Download the translation of app.json{told}$")
     )
@@ -87,11 +87,11 @@ def test_approved_and_similar_translations_are_shown(open_page):
     page = open_page()
     write(page, "Das Parlament!")
     translated(page, f"Our house {ATTACK}")
-    expect(page.locator("#status")).to_contain_text("1 sentence approved before")
+    expect(page.locator("#status")).to_contain_text("1 approved translation")
     expect(page.locator("#similar")).to_be_hidden()
     write(page, "Dies Parlament!")
-    expect(page.locator("#similar del")).to_have_text("only there: Das")
-    expect(page.locator("#similar ins")).to_have_text("only here: Dies")
+    expect(page.locator("#similar del")).to_have_text("only in the memory: Das")
+    expect(page.locator("#similar ins")).to_have_text("only in your text: Dies")
     page.locator("#matches button").click()
 
     translated(page, f"Our house {ATTACK}")

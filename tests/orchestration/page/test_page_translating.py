@@ -117,7 +117,7 @@ def test_detected_language_is_shown_and_can_be_swapped(page):
     write(page, "Der Bericht ist lang.")
     translated(page, "The report is long.")
 
-    assert "German, detected" == options(page, "from")[0]
+    assert "German (detected)" == options(page, "from")[0]
     page.click("#swap")
     assert ("en", "de") == (page.input_value("#from"), page.input_value("#to"))
     assert "Detect language" == options(page, "from")[0]

@@ -54,12 +54,12 @@ def test_error_is_shown_in_the_servers_words(page):
     ("answer", "sentence"),
     [
         ({"status": 500}, "The server failed (500)."),
-        ({"status": 413, "json": ["?"]}, "This is too large for the server."),
+        ({"status": 413, "json": ["?"]}, "The text or file is too large for the server."),
         ({"status": 503}, "The server is not ready; trying again in 5 seconds."),
         ({"status": 502, "body": "proxy"}, "The server is not ready; trying again in 5 seconds."),
-        ({"status": 200, "json": ["?"]}, "The server's answer makes no sense."),
-        ({"status": 200, "json": {"translatedText": "x"}}, "The server's answer makes no sense."),
-        ({"status": 200, "body": "<html>"}, "The server's answer makes no sense."),
+        ({"status": 200, "json": ["?"]}, "The server sent an invalid response."),
+        ({"status": 200, "json": {"translatedText": "x"}}, "The server sent an invalid response."),
+        ({"status": 200, "body": "<html>"}, "The server sent an invalid response."),
     ],
 )
 def test_every_failure_is_shown_as_a_sentence(page, answer, sentence):
@@ -80,7 +80,7 @@ def test_restarted_server_is_found_again(page):
     page.context.set_offline(offline=True)
     write(page, "Der Bericht")
     expect(page.locator("#problem p")).to_have_text(
-        "The server does not answer; trying again in 5 seconds."
+        "The server does not respond; trying again in 5 seconds."
     )
     page.context.set_offline(offline=False)
 
@@ -159,7 +159,7 @@ def test_unsupported_files_are_rejected_in_the_browser(page, sent):
     page.set_input_files("#file", [file("picture.png"), file("long.txt", "x" * 2000)])
 
     expect(page.locator("#documents .failed .state")).to_have_text(
-        [re.compile(r"^Only \.txt .*\.docx can be translated\.$"), "It is larger than 0.001 MB."]
+        [re.compile(r"^Only \.txt .*\.docx can be translated\.$"), "Too large (limit 0.001 MB)."]
     )
     assert [] == sent
 

@@ -15,8 +15,8 @@ def test_confidence_of_words_is_shown_and_announced(page):
     looks = [underline(word(page, one)) for one in ("President", "Court", "trust")]
     assert ["none", "dotted", "wavy"] == [form for form, _ in looks]
     assert 3 == len({colour for _, colour in looks})
-    expect(word(page, "Court").locator(".unseen")).to_have_text("(less sure, 64 %)")
-    expect(word(page, "trust").locator(".unseen")).to_have_text("(unsure, 22 %)")
+    expect(word(page, "Court").locator(".unseen")).to_have_text("(medium confidence, 64%)")
+    expect(word(page, "trust").locator(".unseen")).to_have_text("(low confidence, 22%)")
     expect(page.locator("#status")).to_have_text("4 words to check")
     expect(page.locator("#legend")).to_be_visible()
 
@@ -31,22 +31,22 @@ def underline(element):
 @pytest.mark.parametrize(
     ("text", "translation", "said", "doubtful"),
     [
-        ("Zebra\nDer Bericht", "Zebra\nThe report", "1 sentence to look at", 1),
+        ("Zebra\nDer Bericht", "Zebra\nThe report", "1 sentence needs review", 1),
         (
             "Der BERICHT ist lang",
             "The report is long",
-            "read in another case or with accents: “Bericht”",
+            "case or accents restored: “Bericht”",
             0,
         ),
-        ("Der Bericht\nEule", "The report\nEule", "never read in training: “Eule”", 1),
+        ("Der Bericht\nEule", "The report\nEule", "not in the training text: “Eule”", 1),
         (
             "Eule\nUhu Eule\nEule Kauz Specht",
             "Eule\nUhu Eule\nEule Kauz Specht",
-            "never read in training: “Eule”, “Uhu”, “Kauz” and 1 more",
+            "not in the training text: “Eule”, “Uhu”, “Kauz” and 1 more",
             3,
         ),
     ],
-    ids=["hardly good", "mistyped", "never read", "many never read"],
+    ids=["low confidence", "mistyped", "unknown", "many unknown"],
 )
 def test_doubtful_translations_are_reported(page, text, translation, said, doubtful):
     write(page, text)
@@ -62,7 +62,7 @@ def test_pointing_at_a_word_shows_its_source(page):
     word(page, "improved").hover()
 
     expect(page.locator("#note")).to_have_text(
-        "The model is less sure of this word (55 %); check it.Translated from: verbessert"
+        "Word: medium confidence (55%); check this wordTranslated from: verbessert"
     )
     assert ["verbessert"] == marked(page, "#backdrop")
     assert ["improved"] == marked(page, "#translation")
@@ -182,7 +182,7 @@ def test_arrow_keys_move_between_words(page):
     write(page, TEXT)
     translated(page, TRANSLATED)
     page.locator(".word").first.focus()
-    expect(page.locator("#note")).to_contain_text("The model is sure of this word (97 %).")
+    expect(page.locator("#note")).to_contain_text("Word: high confidence (97%)")
     seen = []
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "ArrowRight", "Home"):
         page.keyboard.press(key)
@@ -219,10 +219,10 @@ def test_own_terms_are_used_and_stored_by_languages(page):
 @pytest.mark.parametrize(
     ("problem", "told"),
     [
-        ("missing", "94 did not come through"),
-        ("unit", "the unit of 94 did not come through"),
+        ("missing", "94 is missing"),
+        ("unit", "the unit of 94 is missing"),
         ("added", "94 is not in the source"),
-        ("looping", "a sentence goes in circles"),
+        ("looping", "a sentence repeats itself"),
         ("empty", "a sentence is empty"),
         ("too long", "a sentence was cut off"),
         ("copied", "a sentence is not translated"),
