@@ -71,7 +71,7 @@ LOGGER = logging.getLogger(__name__)
 KEPT = "sifted"
 """Folder in downloads/ of the filtered corpora, reused until their text or settings change."""
 
-NOTICES = {"header_row": "header rows that were left out: {:,}"}
+NOTICES = {"header_row": "removed header rows: {:,}"}
 """Messages about a text, by the name of the count."""
 
 

@@ -38,7 +38,7 @@ def render_removed(report: DownloadReport) -> Table | None:
     if not counts:
         return None
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("left out", no_wrap=True)
+    table.add_column("removed", no_wrap=True)
     table.add_column("pairs", justify="right")
     table.add_column("example", style="dim")
     for reason, count in counts.most_common():

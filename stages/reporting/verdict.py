@@ -85,8 +85,8 @@ def _judge_training(
         yield Remark(
             what=f"{_write_share(share)} of the test sentences are {well}, fewer than the "
             f"{good_share:.0%} of evaluate.good_share.",
-            advice=f"Train on more text, or longer: {longer}, or repeat the make repro of this run "
-            f"with TIME=1h.",
+            advice=f"Train on more text, or train longer: {longer}, or repeat the command of this "
+            f"run with TIME=1h.",
             blocks=True,
         )
     *earlier, last = [point["validation_loss"] for point in training["history"]]
@@ -137,9 +137,9 @@ def _judge_output(evaluation: Evaluation) -> Iterator[Remark]:
         yield Remark(
             what=f"Translations are too {'short' if raised else 'long'}: they have {ratio:.2f} of "
             f"the length of their references.",
-            advice=f"{'Raise' if raised else 'Lower'} the length penalty while the scores rise, "
-            f"without a new training: {_set('evaluate.beam.length_penalty', penalty)}. If no value "
-            f"helps, train longer.",
+            advice=f"{'Raise' if raised else 'Lower'} the length penalty as long as the scores "
+            f"improve, without a new training: {_set('evaluate.beam.length_penalty', penalty)}. If "
+            f"no value helps, train longer.",
             blocks=False,
         )
 

@@ -88,7 +88,7 @@ def test_card_describes_a_model():
             "numbers, placeholders and other literals",
             "all preserved in 49 of the 50 sentences whose references preserve them",
         ],
-        ["made with", "the packages in <code>sbom.cdx.json</code>"],
+        ["packages", "listed in <code>sbom.cdx.json</code>"],
         ["commit", "c0ffee, of 2026-11-22"],
         ["fingerprint", "0123456789abcdef"],
     ]
@@ -109,7 +109,7 @@ TAGGED = {
 }
 NEWS = {"language": "de", "licence": "a|b", "lines": 7000, "removed": {}}
 MODEL = {"folder": "models/old", "bundle_sha256": "0a"}
-SEARCHED = "its training text was not searched for sentences of this test set"
+SEARCHED = "its training text may contain sentences of this test set (not checked)"
 ROWS = [  # changes, the name of a row, its text
     ({"terms": 1200}, "glossary terms", "1,200, in"),
     ({"report": {"corpora": TAGGED}}, "tags", "law, own; nmt translate --tag"),

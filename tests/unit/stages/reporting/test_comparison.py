@@ -177,7 +177,7 @@ def test_unequal_training_is_reported(compared, steps, tokens, named):
 
 def test_notes_say_what_intervals_include(compared):
     several, alone = render_markdown(compared), render_markdown(compare(OUTCOMES[:2]))
-    assert "; equal budgets of 125 seconds; processor threads each: 1;" in several
+    assert "; equal budgets of 125 seconds; processor threads per training: 1;" in several
     assert "Means over 2 seeds" in several
     assert "Welch" in several
     assert "One seed (1)" in alone

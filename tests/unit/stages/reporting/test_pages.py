@@ -182,14 +182,14 @@ def test_tables_of_a_run_contain_its_metrics():
         ["all", "400", "31.0 (29.5 to 32.5)", "55.0 (54.0 to 56.0)"],
     ]
     assert numbers(slices) == ["number"]
-    assert rows(found["Pairs that were left out"]) == [
+    assert rows(found["Removed pairs"]) == [
         ["Reason", "train", "validation", "test"],
         ["also in train", "0", "0", "1"],
         ["duplicate", "3", "0", "0"],
     ]
     assert [len(rows(found[name])) for name in ("At random", "Best", "Worst")] == [11] * 3
     training = facts(tree.css_first("#training"))
-    assert (training["target tokens"], training["validation loss there"]) == ("31,149", "4.390")
+    assert (training["target tokens"], training["validation loss"]) == ("31,149", "4.390")
 
 
 def test_sentences_have_marks_languages_and_scores():
@@ -222,8 +222,8 @@ def test_confidence_is_shown_if_known(confidence, table):
 
 
 def test_removed_pairs_are_absent_without_a_download():
-    assert "Pairs that were left out" in render()
-    assert "Pairs that were left out" not in render(download=None)
+    assert "Removed pairs" in render()
+    assert "Removed pairs" not in render(download=None)
 
 
 def test_learning_curve_is_embedded():
@@ -293,17 +293,17 @@ def test_a_corpus_has_its_facts_and_tables():
         "train": "12,345",
         "validation": "2",
         "test": "1",
-        "left out": "8",
+        "removed": "8",
         "weight": "2.5",
         "share": "100.0%",
     }
-    assert rows(found["Pairs that were left out"])[1] == ["also in test", "4", "0", "0"]
+    assert rows(found["Removed pairs"])[1] == ["also in test", "4", "0", "0"]
     assert rows(found["Examples of pairs"]) == [
         ["Pair", "de", "en"],
         ["1", "eins", "one"],
         ["2", f"{'x' * MAX_CHARACTERS} …", "y" * MAX_CHARACTERS],
     ]
-    assert rows(found["Examples left out"])[1:] == [
+    assert rows(found["Examples of removed pairs"])[1:] == [
         ["duplicate", *PAIRS[2]],
         ["length ratio", "Ja.", f"Yes {SHOWN}"],
     ]
@@ -320,7 +320,7 @@ def test_corpora_are_added_up(names):
     total = [["all", "", "24,690", "4", "2", "16", "", ""]] * (len(names) > 1)
 
     assert rows(table)[1:] == own + total
-    assert numbers(table) == ["train", "validation", "test", "left out", "weight", "share"]
+    assert numbers(table) == ["train", "validation", "test", "removed", "weight", "share"]
     links = [node.attributes["href"] for node in tree.css("nav a")]
     assert links == [f"#{name}" for name in names] * (len(names) > 1)
     assert (
@@ -342,8 +342,8 @@ WEB = NEWS | {"removed": {}}
         ),
         ({"repaired": {}, "noticed": {}}, "Repairs and findings", None),
         ({"near": {}}, "Examples", None),
-        ({"monolingual": {"news": NEWS, "more": NEWS}}, "Left out", [["too long", "10"]]),
-        ({"monolingual": {"web": WEB}}, "Left out", None),
+        ({"monolingual": {"news": NEWS, "more": NEWS}}, "Removed lines", [["too long", "10"]]),
+        ({"monolingual": {"web": WEB}}, "Removed lines", None),
         (
             {"monolingual": {"web": WEB, "news": NEWS}},
             "Lines of each corpus",

@@ -27,7 +27,7 @@ def test_counts_and_examples_of_all_splits_are_shown():
     heading, titles, first, second, notice = show(report, "mine: half of it is French")
 
     assert heading.startswith("de-en pairs: 9,000 to train, 20 to test; ")
-    assert titles.split() == ["left", "out", "pairs", "example"]
+    assert titles.split() == ["removed", "pairs", "example"]
     assert first.split() == ["length", "ratio", "40", "a", "[b]", "|", "c" * 60]
     assert second.split() == ["duplicate", "4"]
     assert notice == "mine: half of it is French"
