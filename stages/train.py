@@ -86,6 +86,7 @@ def run(
         target_size=len(vocabularies[1]),
         pretrained=load_pretrained(inputs.embeddings),
     )
+    compute.check_layers(model)
     if initial := load_initial_model(inputs.initial_model):
         notes = [
             *notes,

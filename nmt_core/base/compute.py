@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nmt_core.base.errors import ConfigError, NmtError, is_out_of_memory
 
@@ -45,6 +45,17 @@ class Compute:
             loss.backward()
         finally:
             torch.set_deterministic_debug_mode(previous_mode)
+
+    def check_layers(self, model: nn.Module) -> None:
+        """Raise a ConfigError if this CPU cannot run LSTM layers of a model in bfloat16."""
+        if self.device.type != "cpu" or self.dtype != torch.bfloat16:
+            return
+        supported = torch.ops.mkldnn._is_mkldnn_bf16_supported()  # noqa: SLF001
+        if not supported and any(isinstance(module, nn.LSTM) for module in model.modules()):
+            raise ConfigError(
+                "this CPU cannot run LSTM layers in bfloat16, because it lacks AVX-512; set the "
+                "precision to float32 (train.compute.precision=float32)"
+            )
 
     def seed(self, seed: int) -> None:
         """Seed the random numbers of PyTorch on this device and on the CPU.

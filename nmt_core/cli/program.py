@@ -119,9 +119,8 @@ def name_missing_module(command: str | None, error: ModuleNotFoundError) -> str:
     module = (error.name or "nmt_core").partition(".")[0]
     if is_installed(module):  # it lacks a part, or is ours
         raise error
-    return (
-        f"{command} needs {module}, which is not installed; run: {format_install_command(module)}"
-    )
+    install = format_install_command(module)
+    return f"{command} requires {module}, which is not installed; run: {install}"
 
 
 def fail(message: str) -> NoReturn:

@@ -169,7 +169,7 @@ def choose_engine(name: str, engines: list[str], device: str) -> str:
             f"choose one of these, or set export.engines in params.yaml and export it again"
         )
     if not find_spec(find_program(matching[0]).package):
-        raise _missing_package(matching)
+        raise _missing_package(matching, f"the {matching[0]} engine")
     return matching[0]
 
 
@@ -190,12 +190,11 @@ def count_cores() -> int:
     return int(setting) if setting.isdecimal() and int(setting) else len(os.sched_getaffinity(0))
 
 
-def _missing_package(engines: Sequence[str], what: str = "this") -> ConfigError:
+def _missing_package(engines: Sequence[str], what: str) -> ConfigError:
     """Return the error for the missing package of the first engine, or of PyTorch."""
     package = find_program([*engines, "torch"][0]).package
-    return ConfigError(
-        f"{what} needs {package}, which is not installed; run: {format_install_command(package)}"
-    )
+    command = format_install_command(package)
+    return ConfigError(f"{what} requires {package}, which is not installed; run: {command}")
 
 
 def _load_full(
@@ -203,7 +202,7 @@ def _load_full(
 ) -> "PyTorchEngine":
     """Load the weights of a verified bundle for PyTorch."""
     if not find_spec("torch"):
-        raise _missing_package([])
+        raise _missing_package([], "the PyTorch engine")
     from nmt_core.search.pytorch import load_pytorch  # may be missing
 
     return load_pytorch(folder, *vocabularies, device=device, threads=threads)

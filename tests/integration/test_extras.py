@@ -138,7 +138,7 @@ def test_missing_package_is_reported_with_its_extra(
     done = run_with(extras, given[0], *model, *given[1:])
 
     assert done.returncode == 1
-    missing = rf"nmt: ({arguments[0]}|this) needs {needed or '[a-z0-9]+'}, which is not installed"
+    missing = rf"nmt: ({arguments[0]}|the \w+ engine) requires {needed or '[a-z0-9]+'}, which"
     assert re.match(missing, done.stderr)
     assert done.stderr.endswith(f"[{extra}]'\n")
     assert len(done.stderr.splitlines()) == 1
@@ -159,7 +159,7 @@ def test_glossary_requires_its_extra(transformer, tmp_path):
 def test_pytorch_models_report_the_missing_package(tmp_path):
     refused = run_with(["translate"], "translate", "--model", export(tmp_path / "plain"), "Hund")
 
-    told = r"nmt: this model needs torch, which is not installed; run: .* '.*\[torch\]'\n"
+    told = r"nmt: this model requires torch, which is not installed; run: .* '.*\[torch\]'\n"
     assert re.fullmatch(told, refused.stderr)
     assert refused.returncode == 1
 

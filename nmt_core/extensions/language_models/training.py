@@ -114,8 +114,7 @@ class LearningConfig(Config):
     training: NeuralTrainingConfig = NeuralTrainingConfig()
     """Settings of training a neural model."""
     held_out: float = Field(0.1, ge=0, lt=1)
-    """Share at the end of the text that is held out for validation, if there is no validation text;
-    0 validates on the training text."""
+    """Share of the text, at its end, that is held out without validation text; 0 holds out none."""
     seed: int = Field(1, ge=0)
     """Random seed of weights, dropout and the order of windows."""
 
@@ -194,8 +193,8 @@ def train_language_model(
 ) -> tuple[LanguageModel, list[Point]]:
     """Return a trained language model and the results of its validations.
 
-    BOS begins independent parts of both texts. ``checkpoints`` is a folder for this training only;
-    training continues from its checkpoints.
+    Independent parts of both texts start with BOS. ``checkpoints`` is a folder for this training
+    only; training continues from its checkpoints.
     """
     words, document = len(units.vocabulary), units.document
     if isinstance(config.model, NGramConfig):
@@ -213,6 +212,7 @@ def train_language_model(
     compute = prepare_compute(**config.training.compute.model_dump())
     torch.manual_seed(derive_seed(config.seed, "weights"))
     model = build_language_model(config.model, words).to(compute.device)
+    compute.check_layers(model)
     rows, window = config.training.rows, config.training.window
     reading: Streams | Windows = Windows(training, rows, window, config.seed)
     if isinstance(config.model, RecurrentConfig) and config.model.stateful:

@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from typing import ClassVar
 
 import pytest
@@ -31,6 +32,16 @@ def test_auto_takes_what_the_processor_does_fast(no_gpu, monkeypatch, fast):
 
     assert compute.device == torch.device("cpu")
     assert compute.dtype == (torch.bfloat16 if fast else torch.float32)
+
+
+@pytest.mark.parametrize("supported", [True, False])
+@pytest.mark.parametrize("layer", [torch.nn.LSTM, torch.nn.GRU])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_lstm_in_unsupported_bfloat16_is_refused(monkeypatch, layer, dtype, supported):
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: supported)
+    refused = layer is torch.nn.LSTM and dtype == torch.bfloat16 and not supported
+    with pytest.raises(ConfigError, match="to float32") if refused else nullcontext():
+        Compute(torch.device("cpu"), dtype).check_layers(layer(2, 2))
 
 
 def test_auto_takes_a_gpu(monkeypatch):

@@ -203,7 +203,7 @@ def test_forget_gates_start_open():
 
 
 needs_bfloat16 = pytest.mark.skipif(
-    not cpu_has_bfloat16(), reason="this processor has no bfloat16, in which oneDNN runs LSTMs"
+    not cpu_has_bfloat16(), reason="this CPU may not run LSTM layers in bfloat16"
 )
 
 
