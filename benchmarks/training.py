@@ -1,4 +1,4 @@
-"""Training speed compared with a plain nn.Transformer loop, measured by turns.
+"""Training speed compared with a plain nn.Transformer loop, measured alternately.
 
 Usage: python -m benchmarks.training [--rounds N] [--steps N] [--threads N] [--batch-tokens N]
        [--precision float32|bfloat16|auto]
@@ -215,7 +215,7 @@ def main(
     batch_tokens: Annotated[int, typer.Option(min=64)] = 1024,
     precision: Annotated[str, typer.Option()] = "auto",
 ) -> None:
-    """Train both systems by turns, and print a table of medians."""
+    """Train both systems alternately, and print a table of medians."""
     work = partial(
         measure, steps=steps, batch_tokens=batch_tokens, precision=precision, threads=threads
     )

@@ -100,7 +100,7 @@ def main(
     rounds: int = 5,
     sentences: int = 256,
 ) -> None:
-    """Measure all engines by turns, and print a table."""
+    """Measure all engines alternately, and print a table."""
     lines = list(itertools.islice(files.read_lines(text), sentences))
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         measured = [fresh.submit(measure_all, model, lines).result() for _ in range(rounds)]

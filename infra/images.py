@@ -145,11 +145,11 @@ def check(tool: str, name: str, model: Path, wheels: Path | None) -> str:
 def main(
     names: Annotated[list[str] | None, typer.Argument(help="services; default: all")] = None,
     *,
-    base: Annotated[Path | None, typer.Option(help="folder of a Debian, made if missing")] = None,
+    base: Annotated[Path | None, typer.Option(help="Debian folder, created if missing")] = None,
     model: Annotated[Path, typer.Option(help="export to serve")] = Path("models/export"),
     wheels: Annotated[Path | None, typer.Option(envvar="PIP_FIND_LINKS")] = None,
 ) -> None:
-    """Build and start images. --base replaces those of registries; --wheels is for buildah."""
+    """Build and start images. --base replaces images of registries; --wheels is for buildah."""
     with report_errors():
         if unknown := set(names or ()) - set(COMMANDS):
             raise NmtError(f"no image is named {min(unknown)}; choose from {', '.join(COMMANDS)}")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 # makes busy programs slow each other down many times over; sleeping at once slows down a program
 # that is alone.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-# oneDNN, which multiplies in bfloat16, keeps its programs for the 1,024 shapes used last, half a
-# gigabyte; batches of real text have ever new shapes, and 32 train as fast.
+# oneDNN caches its kernels for the last 1,024 shapes, which takes half a gigabyte. Batches of text
+# rarely repeat a shape, and a cache of 32 is as fast.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
 # cuBLAS gives the same bits again only if it may keep memory of a fixed size.
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -30,15 +30,15 @@ __all__ = ["Glossary", "Memory", "Translator", "__version__", "translate_documen
 
 
 def __dir__() -> list[str]:
-    """List what is offered here."""
+    """Return the public names."""
     return sorted(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is offered here when it is asked for: parts of the library do without it.
+    """Import a public name at its first use, because parts of the library do not require it.
 
     Raises:
-        AttributeError: if nothing of that name is offered.
+        AttributeError: if the name is not public.
     """
     match name:
         case "Glossary":

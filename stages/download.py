@@ -88,7 +88,7 @@ def run(
     """Write corpus and vectors, each folder atomically; return the counts of pairs.
 
     Monolingual text is written beside ``corpus``. ``downloads`` caches fetched files, and the
-    corpora that this ``code`` filtered; ``texts`` are those of the initial model.
+    corpora that this ``code`` filtered; ``texts`` are the initial model's.
 
     Raises:
         CorpusError: if a text looks wrong as a whole, a split has no pair, or a file cannot be

@@ -185,7 +185,7 @@ def list_extras(reports: Mapping[str, Mapping[str, Any]]) -> str:
 def list_texts() -> list[dict[str, Any]]:
     """Return the settings of the model's training text and of its initial models', without secrets.
 
-    Paths of files are those of params.yaml.
+    Paths of files are as in params.yaml.
     """
     download = yaml.safe_load(read_public_params())["download"]
     own = {name: download[name] for name in TrainedText.model_fields}

@@ -234,7 +234,7 @@ class EvaluateParams(Config):
 
     choose_length_penalty: bool = True
     """If translations are too short or too long, try other length penalties on 500 validation
-    sentences and use the one with the best score. False always uses the one of ``beam``."""
+    sentences and use the best one. False always uses ``beam.length_penalty``."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Device for translation in float32, as in the export; auto uses a GPU if there is one."""

@@ -215,7 +215,7 @@ def _suggest(kind: type[Config], values: Any, names: list[str]) -> str:
 
 
 def _fits(kind: type[Config], values: Any) -> bool:
-    """Return whether the tags in values, if any, are those of a kind."""
+    """Return whether the tags in values, if any, match a kind."""
     return not isinstance(values, Mapping) or all(
         values[name] in get_args(field.annotation)
         for name, field in kind.model_fields.items()

@@ -13,7 +13,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals after which training saves and ends; a closed terminal sends SIGHUP."""
 
 SAME_CTRL_C_SECONDS = 1.0
-"""Seconds in which a second SIGINT is a duplicate: parent programs forward that of a terminal."""
+"""Seconds within which a second SIGINT is a duplicate, forwarded by a parent program."""
 
 
 @contextmanager

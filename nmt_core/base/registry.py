@@ -1,4 +1,4 @@
-"""Registries of implementations by name: built-in ones, and those of other packages."""
+"""Registries of implementations by name, built in or from other packages."""
 
 import sys
 from collections.abc import Iterator, Mapping

@@ -79,12 +79,12 @@ def approve(
     every: Annotated[bool, typer.Option("--all", help="Approve all suggested ones.")] = False,
     memory: ServedMemoryOption = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Let the memory serve them to users of any key.")
+        bool, typer.Option("--shared", help="Serve them from the memory to users of any key.")
     ] = False,
 ) -> None:
     """Approve corrections for fine-tuning and, with `--memory`, for the server.
 
-    If corrections of the same source differ, the one approved last is used.
+    If corrections of the same source differ, the last approved correction wins.
     """
     suggested = [each.id for each in _read(journal) if every and each.status == "suggested"]
     chosen = suggested if every else _require_ids(ids)
@@ -130,14 +130,14 @@ def delete(
     journal: JournalOption,
     key_digest: Annotated[
         str | None,
-        typer.Option(metavar="HEX", help="All of an API key, by the beginning of its digest."),
+        typer.Option(metavar="HEX", help="All of an API key, by the start of its digest."),
     ] = None,
     memory: ServedMemoryOption = None,
 ) -> None:
-    """Delete corrections of a user from the journal, and so from later training text.
+    """Delete corrections of a user from the journal, so that later trainings do not use them.
 
-    The file is rewritten completely or not at all. No deleted text remains in it nor, with
-    `--memory`, in the memory.
+    The file is rewritten completely or not at all. Afterwards it does not contain the deleted text,
+    and with `--memory`, neither does the memory.
     """
     if key_digest and len(key_digest) < MIN_DIGEST_CHARACTERS:
         raise ConfigError(

@@ -79,15 +79,15 @@ def explain(
 
         nmt explain --attention pictures --alignments out.links < in.txt
 
-    **Output**, with tabs between the fields: number of the line, rank, score, translation, `kept`
+    **Output**, with tabs between the fields: line number, rank, score, translation, `kept`
     or lost literals, confidence, and the probabilities of the tokens and the end.
 
     The score is the mean log-probability of the tokens (for a length penalty other than 1, their
     sum over the length to that power). `--attention` writes 1.png for line 1: a row for each token
-    of the translation, a column for each of the line, dark where attention is high. `--heads` adds
-    1-heads.png, with each head of the decoder's layers, and 1-encoder.png, with those of the
-    encoder's layers, whose rows are tokens of the line. `--search` writes number of the line,
-    tokens so far, rank (`end` if finished), log-probability and text.
+    of the translation, a column for each token of the line, dark where attention is high. `--heads`
+    adds 1-heads.png, with the heads of the decoder, and 1-encoder.png, with the heads of the
+    encoder, where rows are tokens of the line. `--search` writes line number, number of tokens so
+    far, rank (`end` if finished), log-probability and text.
     """
     if beam_size and n_best > beam_size:
         raise ConfigError(f"--n-best {n_best} exceeds --beam-size {beam_size}; raise --beam-size")

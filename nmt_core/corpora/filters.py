@@ -37,7 +37,7 @@ class LookConfig(Config):
     """Sanity check on a sample of a corpus: a fault of the whole corpus stops the run."""
 
     accepted: list[FindingKind] = Field(default_factory=list)
-    """Kinds of findings that are accepted: they neither stop the run nor are reported."""
+    """Kinds of accepted findings, which are not reported and do not stop the run."""
 
 
 class ScreenConfig(Config):
@@ -47,20 +47,20 @@ class ScreenConfig(Config):
     """Size of the sample, drawn evenly from the whole corpus."""
 
     language: Threshold = PLAINLY_WRONG["language"]
-    """Advantage of the likeliest other language: a difference of log-likelihoods over the square
+    """Advantage of the most likely other language: a difference of log-likelihoods over the square
     root of the line's bytes (py3langid). Lines of fewer than 16 letters are not judged."""
 
     repetition: Threshold = PLAINLY_WRONG["repetition"]
     """1 if one side alone has up to four words three times in a row, 0 otherwise."""
 
     literals: Threshold = PLAINLY_WRONG["literals"]
-    """Number of numbers, URLs and the like without a counterpart; one more if the target has
-    others."""
+    """Number of literals (numbers, URLs, ...) without a counterpart; one more if the target has
+    other literals."""
 
     length: Threshold = 0.5
-    """Difference of lengths: the natural logarithm of the ratio of the target's letters to those
-    expected, as many as the median pair of the sample has for each letter of the source. Short
-    lines, to which ten letters are added, vary most."""
+    """Difference of lengths: natural logarithm of the target's letters over the expected number,
+    which is the source's letters times the median ratio in the sample. Ten letters are added to
+    both numbers, because the ratio of short lines varies most."""
 
     alignment: Annotated[float, Field(gt=0, lt=1)] | Literal["off"] = 0.9
     """Share of pairs to drop if sources and targets of the corpus were paired at random. The signal

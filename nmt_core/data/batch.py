@@ -214,8 +214,8 @@ class TrainingBatches:
     config: BatchingConfig
     seed: int
     sample: DrawPair | None = None
-    """Draws the tokens of a pair in an epoch. Batches are planned by the lengths in the dataset,
-    then ``pool_batches`` batches at a time are regrouped by the lengths that were drawn."""
+    """Draws the tokens of a pair in an epoch. Lengths in the dataset determine batches; then the
+    drawn lengths regroup ``pool_batches`` batches at a time."""
     mixture: Mixture | None = None
     """Chooses the pairs of each epoch; without a mixture, an epoch has every pair once."""
 

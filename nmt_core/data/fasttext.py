@@ -56,10 +56,10 @@ class Task(Config):
 def train_vectors(
     texts: Sequence[Path], vocabularies: Sequence[Path], config: TrainedVectors
 ) -> list[WordVectors]:
-    """Train vectors on each text and return those of each vocabulary, the same in every run.
+    """Train vectors on each text; return the vectors of each vocabulary, the same in every run.
 
-    Each text is trained in a process of its own on one core, in parallel, because glibc reads
-    ``ZEROED_MEMORY`` when a process starts. The processes end with this one. fastText's models are
+    Each text has a separate process on one core, because glibc reads ``ZEROED_MEMORY`` when a
+    process starts. The processes end with this one. fastText's models are
     not saved, because they can take gigabytes.
 
     Args:

@@ -139,7 +139,7 @@ def put_symbols(lines: Lines, draw: Generator, languages: tuple[str, str]) -> Li
 
 
 def find_maskable_spans(line: str, language: str) -> Iterator[tuple[Hashable, MaskableSpan]]:
-    """Yield the value and span of each literal, and of each capitalized word that is none."""
+    """Yield the value and span of each literal, and of each other capitalized word."""
     literals = find_literals(line, language)
     for literal in literals:
         value = read_literal_value(literal, language)

@@ -39,6 +39,6 @@ def trace_heads(
 def record(
     looks: list[Any], block: MultiHeadAttention, inputs: tuple[Any, ...], others: Mapping[str, Any]
 ) -> None:
-    """Append the weights of each head for what a block is about to read."""
+    """Append the weights of each head for the inputs of a block."""
     query = rotate(block.project_queries(inputs[0]), others.get("rotation"))
     looks.append(block.attend(query, *inputs[1:])[1][0].float().cpu().numpy())

@@ -1,12 +1,12 @@
 """The gate: statistical tests that decide whether a challenger replaces the champion.
 
 Both systems have translated the same test set. The gate promotes a challenger that is better in the
-first metric, both by a useful amount and significantly, and no worse in the other metrics. Two
+first metric, significantly and by a useful amount, and not worse in the other metrics. Two
 one-sided tests must agree: paired bootstrap and approximate randomization. The gate rejects a
-challenger that is significantly worse in any metric, or that violates a condition: it must keep
-literals in as many sentences, translate text in other letter case as well, and lose no more points
-in a slice than configured. P-values of losses are corrected for their number (Holm 1979). All other
-challengers are held. The tests judge one training, not its settings: another seed may differ.
+challenger that is significantly worse in any metric, keeps literals in fewer sentences, is worse on
+text in another letter case, or loses too many points on a slice. P-values of losses are corrected
+for their number (Holm 1979). The gate holds all other challengers. The tests judge one training,
+not its settings: another seed may differ.
 """
 
 import hashlib

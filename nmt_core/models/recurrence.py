@@ -101,8 +101,8 @@ def _parts(last: Tensor | CellState) -> CellState:
 class RecurrentStep(nn.Module):
     """One step of a layer like ``RecurrentLayer``, with input feeding.
 
-    ``prepare`` computes for all positions at once what does not depend on the previous step. The
-    ``fed`` features become available only at the step.
+    ``prepare`` computes the part that does not depend on the previous step, for all positions at
+    once. The ``fed`` features are available only at the step.
     """
 
     def __init__(self, cell: CellKind, inputs: int, fed: int, width: int) -> None:

@@ -181,7 +181,7 @@ def find_extensions(log_prob: Floats, following: Next, size: int, diversity: flo
 
 
 def move_ended_last(candidates: Candidates, ends: NDArray[np.bool_]) -> Candidates:
-    """Return the candidates with those that end their sentence last, and their score -inf."""
+    """Return the candidates with finished ones last, at a score of -inf."""
     order = ends.argsort(axis=1, kind="stable")
     candidates.log_prob[ends] = -np.inf
     return Candidates._make(np.take_along_axis(column, order, axis=1) for column in candidates)

@@ -112,7 +112,7 @@ class Engine(Protocol):
     """Whether the engine has attention during the search, which copying words requires."""
 
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
-        """Return what the engine does not support of a search, in a few words, or None."""
+        """Return the feature of a search that the engine does not support, in words, or None."""
         refusals = {
             "a prefix": prefixes,
             "diversity": search.diversity > 0,

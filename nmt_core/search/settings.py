@@ -60,9 +60,9 @@ class BeamConfig(SearchConfig):
     end later."""
 
     diversity: float = Field(0.0, ge=0, le=1000)
-    """Diversity penalty in nats: a hypothesis's second-best continuation loses it once, its
-    third-best twice, and so on, when beams are selected (Li, Monroe and Jurafsky 2016). Scores stay
-    the model's. 0 turns it off; around 1 makes the ``n_best`` differ."""
+    """Diversity penalty in nats: selecting beams, a hypothesis's second-best continuation loses it
+    once, its third-best twice, and so on (Li, Monroe and Jurafsky 2016). Scores do not change. 0
+    turns it off; around 1 makes the ``n_best`` differ."""
 
     @model_validator(mode="after")
     def _check(self) -> "BeamConfig":

@@ -22,9 +22,7 @@ Absent = SkipJsonSchema[None]
 
 WholeText = Annotated[str, Field(max_length=2**31)]
 """Text without unpaired surrogates, which pydantic rejects if there is a maximum length."""
-ApiKey = Annotated[
-    WholeText | Absent, Field(description="Required if `/frontend/settings` says `keyRequired`.")
-]
+ApiKey = Annotated[WholeText | Absent, Field(description="Required if the server uses API keys.")]
 
 
 class Body(BaseModel):

@@ -241,7 +241,8 @@ class Service:
     ) -> list[TranslatedText]:
         """Return the translated texts.
 
-        The memory translates the sentences that it has; all others go to the scheduler together.
+        The memory translates the sentences that it has; the scheduler gets all other sentences
+        together.
         """
         config, pair = self.config, search.model.pair
         translator = search.model.translator.choose_tag(search.tag)

@@ -100,7 +100,7 @@ class RateLimit:
     _due: dict[str, float] = field(default_factory=dict)
 
     def spend(self, user: User, count: int) -> None:
-        """Count what a user sends, or give back a negative count."""
+        """Count texts that a user sends; a negative count refunds them."""
         if user.rate is None:
             return
         now, seconds_each = time.monotonic(), 60 / user.rate

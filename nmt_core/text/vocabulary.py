@@ -11,8 +11,8 @@ SPECIALS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(len(SPECIALS))
 
 TAG_BEGIN, TAG_END = "<tag ", ">"
-"""Prefix and suffix of a tag, which tells a model the corpus of a line. Tokens of text contain no
-space, so they cannot be tags."""
+"""Prefix and suffix of a tag, the first token of a line, which names its domain. Tokens of text
+contain no space, so they cannot be tags."""
 
 TARGET = ">"
 """Beginning of the tag that names the target language; no tag of a domain begins with it."""

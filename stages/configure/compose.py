@@ -1,4 +1,4 @@
-"""Compose params.yaml from the groups in conf/, check it, and write what is not default."""
+"""Compose params.yaml from the groups in conf/, check it, and omit default values."""
 
 import copy
 import logging

@@ -163,7 +163,7 @@ def check_same_test_set(champion: Version, tags: Mapping[str, str], test_set: Ju
 def recase(
     sources: Sequence[str], seed: int, limit: int = RECASED_SENTENCES
 ) -> Iterator[tuple[int, str]]:
-    """Yield line number and text of some sentences, in capitals and lower case by turns."""
+    """Yield line number and text of some sentences, alternately in capitals and lower case."""
     for place, number in enumerate(draw_line_numbers(len(sources), limit, seed)):
         line = sources[number].lower() if place % 2 else sources[number].upper()
         if line != sources[number]:

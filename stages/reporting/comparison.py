@@ -229,7 +229,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], *, command: str, commit: str) 
 def average_scores(scores: Sequence[ScoreInterval], sentences: int) -> ScoreInterval:
     """Return the mean score over seeds, with its 95 % interval.
 
-    The mean of the sentence variances is an upper bound, for seeds that fail on the same sentences.
+    The mean of the sentence variances is an upper bound: seeds may fail on the same sentences.
     """
     if len(scores) == 1:
         return scores[0]

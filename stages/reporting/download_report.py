@@ -1,4 +1,4 @@
-"""The result of the download stage, as ``reports/download.json`` holds it.
+"""The result of the download stage, stored in ``reports/download.json``.
 
 Reports of earlier versions lack some fields, so most fields have a default.
 """

@@ -1,4 +1,4 @@
-"""The result of an evaluation, as ``reports/evaluate.json`` holds it.
+"""The result of an evaluation, stored in ``reports/evaluate.json``.
 
 On disk the scores have flat keys, which DVC and MLflow can compare: ``bleu``, ``bleu_low``,
 ``bleu_high``, ``bleu_signature``, ``bleu_details``. A part that was not measured is ``{}``.

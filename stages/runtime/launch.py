@@ -28,7 +28,7 @@ Processes = list[subprocess.Popen[bytes]]
 
 
 def is_rank() -> bool:
-    """Tell whether this process was started by ``launch``, or by torchrun."""
+    """Return whether ``launch`` or torchrun started this process."""
     return is_torchelastic_launched()
 
 
@@ -69,7 +69,7 @@ def launch(module: str, config: WorldConfig) -> None:
 
 
 def end_processes(ranks: Processes, seconds: float) -> None:
-    """Send SIGTERM to all processes, and kill those that still run after a number of seconds."""
+    """Send SIGTERM to all processes, and kill processes that still run after some seconds."""
     for process in ranks:
         process.terminate()
     deadline = time.monotonic() + seconds

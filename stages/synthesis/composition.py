@@ -139,7 +139,7 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
 
 
 def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
-    """Return the sampling weight with which ``pairs`` are a ``share`` of the pairs that are read.
+    """Return the sampling weight that makes ``pairs`` a ``share`` of the pairs that are read.
 
     ``others`` is the result of ``count_weighted_pairs`` at the same temperature.
     """

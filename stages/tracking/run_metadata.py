@@ -127,7 +127,7 @@ def record_inputs(tracker: MlflowTracker) -> None:
 def restore_journal(training: str) -> None:
     """Write the journal of a pulled training from its ``training.json``.
 
-    MLflow gets no point twice, because the values equal those that the training machine sent.
+    MLflow stores no point twice, because the training machine sent the same values.
     """
     record = files.read_json(paths.TRAINED / "training.json")
     tags = describe_run(load(TrainParams, "train"))

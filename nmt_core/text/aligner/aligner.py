@@ -38,7 +38,7 @@ def format_links(links: Iterable[tuple[int, int]]) -> str:
 
 
 def fill_gaps(links: Sequence[int]) -> list[int]:
-    """Return links in which unlinked words between two words with the same link have it, too."""
+    """Return links that also link unlinked words between two words with the same link."""
     filled = [*links]
     previous = None
     for position, link in enumerate(links):

@@ -49,7 +49,7 @@ class ShortlistConfig(Config):
     """Size of a shortlist, and the amount of text to learn it from."""
 
     translations: int = Field(20, ge=1, le=1000)
-    """Target tokens for each source token: those with the most links."""
+    """Number of target tokens for each source token, by most links."""
     frequent: int = Field(50, ge=1, le=10_000)
     """Most frequent target tokens, which are allowed for any source."""
     pairs: int = Field(200_000, ge=1, le=10_000_000)
