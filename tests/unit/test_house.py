@@ -52,7 +52,7 @@ BUDGETS = {
     "tests/e2e": 510,
     "tests/integration": 3810,
     "tests/laws": 5490,
-    "tests/orchestration": 2439,
+    "tests/orchestration": 2442,
     "tests/support": 3440,
     "tests/unit": 1130,
 }

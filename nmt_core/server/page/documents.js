@@ -51,7 +51,7 @@ export class Documents {
   #refuse({ name, size }) {
     const { endings, limit } = this;
     const known = endings.some((ending) => name.toLowerCase().endsWith(ending));
-    if (!known) return `Only ${endings.join(" ")} can be translated.`;
+    if (!known) return "This format is not supported.";
     return size > limit ? `Too large (limit ${(limit / 1e6).toLocaleString("en")} MB).` : null;
   }
 

@@ -95,7 +95,7 @@ function listModels(models, languages) {
     link.href = card;
     link.textContent = `Model card of ${names.get(from) ?? from} to ${names.get(to) ?? to}`;
     const row = document.createElement("li");
-    row.append(link, `: version ${version}`);
+    row.append(link, ` version ${version}`);
     return row;
   });
   find("models").replaceChildren(...rows);

@@ -34,6 +34,9 @@ def test_nothing_is_cut_off_on_a_phone(open_page, width):
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
 
+    for name in ("#text", "#backdrop", "#copy"):
+        box = page.locator(name).bounding_box()
+        assert box["x"] + box["width"] <= width
     assert width == page.evaluate("() => document.documentElement.scrollWidth")
 
 
