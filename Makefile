@@ -262,7 +262,7 @@ images: $(DEV) ## Build the images of infra/docker, and start each once [BASE=FO
 
 docs: $(DEV) ## Build the documentation as a site: site/html/index.html
 	python -m infra.docs
-	uv tool run --quiet --with mkdocstrings-python==2.0.11 zensical==0.0.70 build --clean
+	uv tool run --quiet --with mkdocstrings-python==2.0.11 --with ruff==0.17.5 zensical==0.0.70 build --clean
 
 lock: $(DEV) ## Pin the packages of pyproject.toml with digests; UPGRADE= allows newer ones [UPGRADE="mlflow prefect"|all]
 	echo torch==$(TORCH_VERSION) | $(LOCK) - -o requirements/torch-cuda.txt
