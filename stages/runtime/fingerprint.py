@@ -155,32 +155,35 @@ def read_module(path: Path) -> Module:
     """Return the digest and the imports of a file; data and invalid code are digested as bytes."""
     source = path.read_bytes()
     try:
-        tree = parse_code(source) if path.suffix == ".py" else None
+        nodes = parse_code(source) if path.suffix == ".py" else []
     except (SyntaxError, ValueError):
-        tree = None
-    if tree is None:
+        nodes = []
+    if not nodes:
         return hashlib.sha256(source).hexdigest(), []
-    digest = hashlib.sha256(repr(describe(tree)).encode()).hexdigest()
-    return digest, [*find_imports(tree), *find_data(tree, path)]
+    digest = hashlib.sha256(repr(describe(nodes[0])).encode()).hexdigest()
+    return digest, [*find_imports(nodes), *find_data(nodes, path)]
 
 
-def parse_code(source: bytes) -> ast.Module:
-    """Return the syntax tree without docstrings and other unused strings."""
-    tree = parse_source(source)
-    for node in ast.walk(tree):
-        for name, block in ast.iter_fields(node):
-            if isinstance(block, list) and any(map(is_bare_string, block)):
-                code = [statement for statement in block if not is_bare_string(statement)]
-                setattr(node, name, code or [ast.Pass()])
-    return tree
+def parse_code(source: bytes) -> list[ast.AST]:
+    """Return all nodes of the syntax tree, tree first, without docstrings and unused strings."""
+    nodes: list[ast.AST] = [parse_source(source)]
+    for node in nodes:
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                if any(map(is_bare_string, value)):
+                    value = [each for each in value if not is_bare_string(each)] or [ast.Pass()]
+                    setattr(node, name, value)
+                nodes += [each for each in value if isinstance(each, ast.AST)]
+            elif isinstance(value, ast.AST):
+                nodes.append(value)
+    return nodes
 
 
-def is_bare_string(node: ast.AST) -> bool:
+def is_bare_string(node: object) -> bool:
     """Tell whether a node is a statement that consists of a string."""
-    match node:
-        case ast.Expr(value=ast.Constant(value=str())):
-            return True
-    return False
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def describe(node: Any) -> Any:
@@ -188,18 +191,21 @@ def describe(node: Any) -> Any:
 
     Newer versions add fields; these are empty for older code, and left out.
     """
-    match node:
-        case ast.AST():
-            fields = ((name, describe(value)) for name, value in ast.iter_fields(node))
-            return type(node).__name__, *(field for field in fields if field[1] not in (None, ()))
-        case list():
-            return tuple(map(describe, node))
+    if isinstance(node, ast.AST):
+        described: list[Any] = [type(node).__name__]
+        for name in node._fields:
+            value = describe(getattr(node, name, None))
+            if value not in (None, ()):
+                described.append((name, value))
+        return tuple(described)
+    if isinstance(node, list):
+        return tuple(map(describe, node))
     return None if node is None else repr(node)
 
 
-def find_imports(tree: ast.Module) -> Iterator[Path]:
+def find_imports(nodes: Iterable[ast.AST]) -> Iterator[Path]:
     """Yield the files of ``PACKAGES`` that code imports or names for a registry."""
-    for node in ast.walk(tree):
+    for node in nodes:
         files: list[Path | None] = []
         match node:
             case ast.ImportFrom(module=str(module), names=names):
@@ -211,9 +217,9 @@ def find_imports(tree: ast.Module) -> Iterator[Path]:
         yield from filter(None, files)
 
 
-def find_data(tree: ast.Module, path: Path) -> Iterator[Path]:
+def find_data(nodes: Iterable[ast.AST], path: Path) -> Iterator[Path]:
     """Yield the data files that code names by ``Path(__file__).with_name(...)``."""
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(attr="with_name"), args=[ast.Constant(str(name))]):
                 data = path.with_name(name)
