@@ -86,7 +86,7 @@ def test_bucket_has_lengths_of_one_range(lengths, config, seed):
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2000)), max_size=20),
     st.integers(5, 10**6),
 )
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_validation_batches_have_bounded_size(lengths, vocabulary):
     """Every pair is read once, up to the maximum length, in batches of bounded size."""
     pairs = [(np.full(s, 5 + n), np.full(t, 5 + n)) for n, (s, t) in enumerate(lengths)]
@@ -181,7 +181,7 @@ def test_batches_by_length_partition_within_the_budget(lengths, max_tokens, most
 
 
 @given(st.integers(0, 60))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_reading_from_any_position_continues_the_sequence(tmp_path_factory, skipped):
     """The batches after a position are those of an uninterrupted run, over several epochs."""
     folder = tmp_path_factory.mktemp("shards") / "train"

@@ -83,7 +83,7 @@ def assert_textbook(model, config, limits, prefixes=((), (), ()), **options):
         assert [score for _, score in expected] == pytest.approx([h.score for h in found[row]])
 
 
-@pytest.mark.parametrize(("size", "penalty"), [(1, 1.0), (2, 0.0), (3, 0.6), (5, 1.0)])
+@pytest.mark.parametrize(("size", "penalty"), [(2, 0.0), (5, 0.6)])
 def test_beam_search_equals_the_textbook_version(model, size, penalty):
     config = BeamConfig(
         beam_size=size,
@@ -99,7 +99,7 @@ def test_beam_search_equals_the_textbook_version(model, size, penalty):
 prefixes = st.lists(st.lists(st.integers(UNK, 6), max_size=6), min_size=3, max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 2**31),
     size=st.integers(1, 6),

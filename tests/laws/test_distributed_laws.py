@@ -60,7 +60,7 @@ def test_parts_add_up_to_the_batch(top, preset, loss, passes):
     training = ranks.trainer(top / "one", preset=preset, **LOSSES[loss])
     batch, plain, expected = read_whole(training)
 
-    for size in (2, 3, len(batch.pairs) + 2):
+    for size in (3, len(batch.pairs) + 2):
         training.optimizer.zero_grad()
         training.accumulate = size if passes else 1
         parts = [batch] if passes else shares(training, size)

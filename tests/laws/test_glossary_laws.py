@@ -54,7 +54,7 @@ def test_terms_equal_an_exhaustive_search(terms, line):
 
 
 @given(ENTRIES)
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_saved_glossary_loads_unchanged(tmp_path_factory, entries):
     path = tmp_path_factory.mktemp("glossary") / "terms.tsv"
     given_one = Glossary(entries, LANGUAGES)
@@ -63,7 +63,7 @@ def test_saved_glossary_loads_unchanged(tmp_path_factory, entries):
 
 
 @given(ENTRIES, st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_first_translations_of_all_terms_are_accepted(entries, line):
     kinds = Glossary(entries, LANGUAGES).finders
     literals = find_literals(line, "de", kinds)

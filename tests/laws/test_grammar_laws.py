@@ -82,17 +82,17 @@ def test_source_has_one_translation():
         return kept[sort] <= 2
 
     grammar, seen, repeated = narrow(keeps), {}, 0
-    for number in range(20_000):
+    for number in range(6_000):
         source, target = grammar.say(grammar.draw(Random(number)))
         repeated += key(source) in seen
         assert seen.setdefault(key(source), target) == target
 
-    assert repeated > 300
+    assert repeated > 60
 
 
 @given(sentences)
 @example(say(Random(5838)))  # "Who is replying?" has no object before its question mark
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_sentence_is_well_formed(said):
     """It has one capital, one final mark, single spaces, no misplaced comma, and no notation."""
     for text in said:
@@ -103,7 +103,7 @@ def test_sentence_is_well_formed(said):
 
 
 @given(sentences)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_number_is_the_same_on_both_sides(said):
     """Digits are copied, with the punctuation of each language."""
     source, target = (Counter(re.sub(r"\D", "", text)) for text in said)

@@ -45,9 +45,9 @@ DRAWING = {
 @pytest.mark.parametrize(
     ("name", "settings", "cut_at"),
     [
-        *(("rnn_attention", DRAWING, cut_at) for cut_at in (4, 5, 8)),
-        *((name, {"accumulate": 3}, 4) for name in FAMILIES),
-        *((name, {"optimizer": Muon()}, 4) for name in FAMILIES),
+        *(("rnn_attention", DRAWING, cut_at) for cut_at in (5, 8)),
+        *((name, {"accumulate": 3}, 8) for name in FAMILIES),
+        *((name, {"optimizer": Muon()}, 8) for name in FAMILIES),
     ],
 )
 def test_resuming_with_other_settings_is_continuing(dataset, tmp_path, name, settings, cut_at):
@@ -193,10 +193,10 @@ def test_budget_of_seconds_continues_its_clock(dataset, tmp_path, monkeypatch):
     assert rates == [again.schedule.rate(0, seconds / 8) for seconds in (4, 7)]
 
 
-@pytest.mark.parametrize("cut_at", [None, 17, 60])
+@pytest.mark.parametrize("cut_at", [None, 7, 24])
 def test_budget_of_seconds_has_a_dozen_validations(dataset, tmp_path, monkeypatch, cut_at):
-    """They are at the same seconds after any interruption; an update takes two seconds here."""
-    ticks = itertools.count(step=2)
+    """They are at the same seconds after any interruption; an update takes five seconds here."""
+    ticks = itertools.count(step=5)
     monkeypatch.setattr("time.monotonic", lambda: float(next(ticks)))
     settings = {"budget": Budget(seconds=120), "validate_every": 10**6, "log_every": 1}
     if cut_at:
@@ -204,8 +204,8 @@ def test_budget_of_seconds_has_a_dozen_validations(dataset, tmp_path, monkeypatc
             trainer(dataset, tmp_path, Log(cut_at), **settings).fit()
     progress = trainer(dataset, tmp_path, Log(), **settings).fit()
 
-    assert [point.step for point in progress.history] == [*range(5, 61, 5)]
-    assert [point["step"] for point in progress.curve] == [*range(1, 61)]
+    assert [point.step for point in progress.history] == [*range(2, 25, 2)]
+    assert [point["step"] for point in progress.curve] == [*range(1, 25)]
     assert all(point["loss"] > 0 for point in progress.curve)
 
 

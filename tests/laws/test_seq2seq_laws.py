@@ -205,9 +205,9 @@ def test_source_of_only_padding_gives_finite_numbers(model):
     assert all(w.grad.isfinite().all() for w in model.parameters() if w.grad is not None)
 
 
-@pytest.mark.parametrize("length", [100, 40])
-def test_any_length_is_read(model, length):
+def test_any_length_is_read(model):
     """Sentences longer than any table of positions can be read, and stepping is still equal."""
+    length = 40  # max_positions is 32
     long = torch.full((1, length), 5)
     memory = model.encode(long, long == PAD)
     tokens = torch.full((1, length), 4)

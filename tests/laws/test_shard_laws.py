@@ -16,7 +16,7 @@ pairs = st.lists(st.tuples(ids, ids), max_size=30)
 
 
 @given(st.lists(pairs, max_size=4), st.integers(1, 12))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_pairs_are_returned_in_order(tmp_path_factory, lists, pairs_per_shard):
     """For any order of blocks, shards have the configured size."""
     folder = tmp_path_factory.mktemp("shards") / "train"

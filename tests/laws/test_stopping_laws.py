@@ -133,7 +133,7 @@ def same(dataset, tmp_path, short, long, **changes):
     [
         ({"steps": 10}, {"steps": 17}),  # ended with a regular validation
         ({"steps": 12}, {"steps": 17}),  # ended with an additional validation
-        ({"tokens": 400}, {"tokens": 900}),
+        ({"tokens": 300}, {"tokens": 600}),
         ({"epochs": 1}, {"epochs": 2}),
         ({"steps": 12}, {"epochs": 2}),
     ],
@@ -151,10 +151,10 @@ def test_former_ends_best_model_is_ignored(dataset, tmp_path):
     assert longer.progress.best_step == 10
 
 
-@pytest.mark.parametrize("steps", [10, 80])
+@pytest.mark.parametrize("steps", [10, 25])
 def test_patience_continues_and_ends_at_the_same_place(dataset, tmp_path, steps):
     scores = {step: -float(step) for step in range(100)}
-    budgets = (Budget(steps=steps), Budget(steps=90))
+    budgets = (Budget(steps=steps), Budget(steps=30))
     longer, _ = same(dataset, tmp_path, *budgets, scores=scores, patience=3)
 
     assert longer.progress.step == 20

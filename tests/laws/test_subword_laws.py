@@ -35,7 +35,7 @@ def test_joining_restores_the_normalized_line(subwords, line):
 
 
 @given(line=st.text())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_no_piece_is_unknown_or_has_a_space(subwords, line):
     pieces = subwords.encode(line)
 

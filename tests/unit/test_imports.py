@@ -20,15 +20,16 @@ SLOW = ("dvc", "hydra", "mlflow", "pandas", "prefect", "sacrebleu", "spacy", "to
 PLACE = re.compile(r"((?:nmt_core|stages|flows|infra|benchmarks)[\w.]*):\w+")
 """How a registry names an object of ours."""
 
+QUOTED = re.compile(rf'"(?P<place>{PLACE.pattern})"')
+
 
 def read_strings():
     """Yield the module of each string that names an object of ours, and the string."""
     for top in ("nmt_core", "stages", "flows", "infra", "benchmarks"):
         for path in (PROJECT / top).rglob("*.py"):
             module = path.relative_to(PROJECT).with_suffix("").as_posix().replace("/", ".")
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Constant) and PLACE.fullmatch(str(node.value)):
-                    yield module, node.value
+            for quoted in QUOTED.finditer(path.read_text()):
+                yield module, quoted["place"]
 
 
 def read_layers():

@@ -100,7 +100,7 @@ def clean_or_nothing(clean, texts, **options):
 @given(
     train=corpora, validation=corpora, test=corpora, split_off=st.sets(st.sampled_from(SPLITS[1:]))
 )
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off):
     """Neither side of a test pair is in validation or train, nor one of validation in train."""
     texts = {"train": train, "validation": validation, "test": test}
@@ -119,7 +119,7 @@ def test_no_sentence_is_in_two_splits(clean, train, validation, test, split_off)
 
 
 @given(corpus=corpora, more=corpora)
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_pairs_never_move_between_splits(clean, corpus, more):
     """A pair leaves train or validation if a new test sentence equals it; it never moves."""
     before = clean_or_nothing(clean, {"train": corpus})
@@ -363,7 +363,7 @@ def test_near_duplicates_are_removed_and_counted(clean):
 
 
 @given(train=corpora, test=corpora)
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_train_keeps_no_near_duplicates(clean, train, test):
     near = NearDuplicateConfig(distance=0.4)
     done = clean_or_nothing(clean, {"train": train, "validation": test, "test": test}, near=near)

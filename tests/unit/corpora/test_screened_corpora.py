@@ -91,7 +91,7 @@ def test_noise_is_dropped_regardless_of_jobs(params, tmp_path):
     assert run(config, tmp_path / "parts", chunk_lines=200)[1] == lines
 
 
-@pytest.mark.parametrize("filters", [{"screen": {}}, {"look": {}}, {"screen": {}, "look": {}}])
+@pytest.mark.parametrize("filters", [{"screen": {}}, {"look": {}}])
 def test_faults_of_the_whole_corpus_stop(params, tmp_path, filters):
     lower = [(one, other.lower()) for one, other in text()[0]]
     with pytest.raises(CorpusError, match=r"own.*lower case.*corpora\.own\.filter\.look\.accept"):

@@ -322,8 +322,7 @@ def align(pairs, lines=None):
     return find_misalignment(pairs, lines or range(1, len(pairs) + 1))
 
 
-@pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize(("line", "lost"), [(1, 2), (900, 3), (500, 1)])
+@pytest.mark.parametrize(("side", "line", "lost"), [(0, 1, 2), (1, 900, 3), (1, 500, 1)])
 def test_shift_names_offset_and_line(side, line, lost):
     columns = [[pair[at] for pair in text()[:1300]] for at in (0, 1)]
     del columns[side][line - 1 : line - 1 + lost]
@@ -364,7 +363,7 @@ def test_script_without_words_is_related():
         words = (known.setdefault(word, "".join(draw.choices(signs, k=3))) for word in line.split())
         return "".join(words)
 
-    pairs = [Pair(spell(pair.source), pair.target) for pair in text()[:800]]
+    pairs = [Pair(spell(pair.source), pair.target) for pair in text()[:500]]
     assert align(pairs) is None
     assert align(shuffle(pairs))[0] == "unrelated"
     assert align(shift(pairs, 1))[0] == "shifted"
@@ -423,7 +422,7 @@ def test_each_fault_of_monolingual_text_is_found(kind):
 def test_valid_text_has_no_finding(codes):
     assert inspect_sample(text()[:640], codes) == []
     assert inspect_sample([], codes) == []
-    for size in (5, 10, 50, 200):
+    for size in (5, 50):
         assert find_faults(text()[:size], codes) == []
         [finding] = find_faults([pair[::-1] for pair in text()[:size]], codes)
         assert finding.kind == "swapped"
@@ -478,21 +477,23 @@ def test_boilerplate_is_reported(times, reported):
     assert kinds == ["repeated"] * reported
 
 
-@pytest.mark.parametrize("kind", PROPERTIES)
-@pytest.mark.parametrize("share", [0, 2, 9, 10])
-def test_damaged_pairs_are_counted_with_example(kind, share):
+@pytest.mark.parametrize("kinds", [["numbers"], [kind for kind in PROPERTIES if kind != "numbers"]])
+@pytest.mark.parametrize("share", [2, 9, 10])
+def test_damaged_pairs_are_counted_with_example(kinds, share):
     """Two of 640 pairs are an accident; from ten on, entities and mojibake stop the run."""
-    rows = range(640 - share, 640)
-    spoilt = [
-        Pair(f"{source} (12)", PROPERTIES[kind](target)) if row in rows else Pair(source, target)
-        for row, (source, target) in enumerate(text()[:640])
-    ]
-    findings = [each for each in inspect_sample(spoilt, LANGUAGES) if each.kind == kind]
-    assert bool(findings) is (share > 2)
-    for finding in findings:
-        assert finding.sentence.startswith(f"{share} pairs ({share / 6.4:.1f}%) ")
-        assert spoilt[rows[share // 2]] in finding.examples
-        assert finding.stops is (share == 10 and kind in ("entities", "mojibake"))
+    spoilt, rows = text()[:640], {}
+    for number, kind in enumerate(kinds):
+        rows[kind] = range(100 * number, 100 * number + share)
+        for row in rows[kind]:
+            source, target = spoilt[row]
+            spoilt[row] = Pair(f"{source} (12)", PROPERTIES[kind](target))
+    findings = {each.kind: each for each in inspect_sample(spoilt, LANGUAGES)}
+    for kind in kinds:
+        assert (kind in findings) is (share > 2)
+    for kind in findings.keys() & kinds:
+        assert findings[kind].sentence.startswith(f"{share} pairs ({share / 6.4:.1f}%) ")
+        assert spoilt[rows[kind][share // 2]] in findings[kind].examples
+        assert findings[kind].stops is (share == 10 and kind in ("entities", "mojibake"))
 
 
 def test_fault_stops_unless_accepted():

@@ -102,16 +102,16 @@ def test_language_without_spaces_is_judged_in_its_words():
 
 
 def test_both_tests_must_be_sure():
-    """A gain in 4 of 500 sentences, equal otherwise: chance gives that in one of 2**4 trials."""
-    references = [f"The council number {n} has met in the old house." for n in range(500)]
+    """A gain in 4 of 200 sentences, equal otherwise: chance gives that in one of 2**4 trials."""
+    references = [f"The council number {n} has met in the old house." for n in range(200)]
     few = [line.replace("old", "big") for line in references]
     better, worse = candidate([*references[:4], *few[4:]], references), candidate(few, references)
-    for pair, side in (((worse, better), "better"), ((better, worse), "worse")):
-        verdict = decide(*pair, minimum_effect=0.0)
-        assert verdict.outcome == "hold"
-        for effect in verdict.effects:
-            assert getattr(effect, side) == pytest.approx(1 / 16, abs=0.01)
-    for effect in decide(worse, better).effects:
+    gain, loss = (decide(*pair, minimum_effect=0.0) for pair in ((worse, better), (better, worse)))
+    assert gain.outcome == loss.outcome == "hold"
+    for effect in loss.effects:
+        assert effect.worse == pytest.approx(1 / 16, abs=0.01)
+    for effect in gain.effects:
+        assert effect.better == pytest.approx(1 / 16, abs=0.01)
         assert effect.randomization == pytest.approx(1 / 16, abs=0.01)
         assert effect.bootstrap == pytest.approx(np.exp(-4), abs=0.01)
         assert effect.worse == pytest.approx(1.0, abs=0.001)

@@ -119,12 +119,12 @@ def test_scores_of_sums_are_sacrebleus(name, pairs):
 
 def test_interval_is_the_middle_of_the_resamples():
     """It stays within the scale, and 95 % of the resamples are in it."""
-    drawn = np.random.default_rng(12345).choice(80, size=(200, 80))  # as sacreBLEU draws
+    drawn = np.random.default_rng(12345).choice(40, size=(200, 40))  # as sacreBLEU draws
     alone = sorted(
         score("bleu", [HYPOTHESES[n] for n in rows], [REFERENCES[n] for n in rows]).value
         for rows in drawn
     )
-    whole = score("bleu", HYPOTHESES, REFERENCES, resamples=200)
+    whole = score("bleu", HYPOTHESES[:40], REFERENCES[:40], resamples=200)
     assert [whole.low, whole.high] == pytest.approx([alone[5], alone[-6]], rel=1e-5)
     few = score("bleu", [REFERENCES[0], ""], REFERENCES[:2], resamples=200)
     assert (few.low, few.high) == (0, pytest.approx(100))

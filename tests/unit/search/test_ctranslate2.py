@@ -108,7 +108,7 @@ def default(tmp_path_factory):
 
 def test_greedy_search_equals_pytorchs(engines):
     search = GREEDY
-    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
+    one, other = (engine.search(requests(16), search, **QUIET) for engine in engines)
 
     assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
     assert len({best.tokens for [best] in one}) > 5
@@ -117,7 +117,7 @@ def test_greedy_search_equals_pytorchs(engines):
 @pytest.mark.parametrize("size", [1, 2])
 def test_no_forbidden_ngram_is_repeated(engines, size):
     search = GREEDY.model_copy(update={"no_repeat_ngram_size": size})
-    one, other = (engine.search(requests(24), search, **QUIET) for engine in engines)
+    one, other = (engine.search(requests(12), search, **QUIET) for engine in engines)
 
     assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
     for [best] in one:
@@ -130,7 +130,7 @@ def test_patient_search_equals_exact_search(engines, penalty, monkeypatch):
     """Wherever the best is not cut off; without a length penalty these models repeat themselves."""
     monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
-    asked = requests(14)
+    asked = requests(8)
     one, other = (engine.search(asked, search, **QUIET) for engine in engines)
     free = [
         (mine.tokens, its.tokens)

@@ -27,7 +27,7 @@ from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
     ids=["stateful", "stateless", "one_hot", "feed_forward", "transformer"],
 )
 def test_learning_lowers_the_loss(tmp_path, model, unit):
-    _, _, points = learnt(tmp_path, model, unit=unit, training={"epochs": 8})
+    _, _, points = learnt(tmp_path, model, unit=unit, training={"epochs": 4})
 
     assert points[-1].validation_loss < points[0].validation_loss
 
