@@ -31,8 +31,6 @@ from nmt_core.server.schemas import (
 from nmt_core.server.service import Service
 from nmt_core.server.users import User, name_client
 
-router = APIRouter()
-
 PAGE = files("nmt_core.server") / "page"
 
 REFUSAL = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -40,16 +38,20 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": description, "content": {"application/json": {"schema": REFUSAL}}}
     for status, description in {
         400: "The request is invalid or too long, or the API key is missing",
-        403: "The API key is invalid",
+        403: "The API key, the host or the origin is not allowed",
+        408: "The request took too long to arrive",
         413: "The request is too large",
         429: "Too many requests; Retry-After says when to try again",
         500: "The server failed",
+        503: "The translation took too long, or the server is out of memory",
+        507: "The suggestion cannot be stored",
     }.items()
 }
 
+router = APIRouter(responses=REFUSALS)
+
 FORM = "multipart/form-data"
 MEDIA_TYPES = ("application/json", "application/x-www-form-urlencoded", FORM)
-
 ResultT = TypeVar("ResultT")
 
 
@@ -110,10 +112,7 @@ async def wait_for_disconnect(request: Request) -> None:
 
 
 @router.post(
-    "/translate",
-    response_model=TranslateAnswer,
-    responses=REFUSALS,
-    openapi_extra=describe_body(TranslateRequest),
+    "/translate", response_model=TranslateAnswer, openapi_extra=describe_body(TranslateRequest)
 )
 async def post_translation(request: Request) -> Response:
     """Translate a text, or a list of texts."""
@@ -126,7 +125,6 @@ async def post_translation(request: Request) -> Response:
 @router.post(
     "/translate_file",
     response_model_exclude_none=True,
-    responses=REFUSALS,
     openapi_extra=describe_body(FileRequest, FORM, file={"type": "string", "format": "binary"}),
 )
 async def post_file(request: Request) -> FileAnswer:
@@ -143,7 +141,11 @@ async def post_file(request: Request) -> FileAnswer:
     return answer
 
 
-@router.get("/download_file/{key}", response_model=None)
+@router.get(
+    "/download_file/{key}",
+    response_class=Response,
+    responses={404: REFUSALS[400] | {"description": "The file has expired"}},
+)
 async def download(request: Request, key: str) -> Response:
     """Fetch a translated file."""
     _, name, mime_type, content = find_service(request).fetch_file(key)
@@ -153,18 +155,17 @@ async def download(request: Request, key: str) -> Response:
     return Response(content, headers=headers | {"Content-Type": mime_type})
 
 
-@router.post("/detect", responses=REFUSALS, openapi_extra=describe_body(DetectRequest))
+@router.post("/detect", openapi_extra=describe_body(DetectRequest))
 async def post_detection(request: Request) -> list[Detected]:
     """Detect the language of a text among the served languages, most likely first."""
     fields = build_request(DetectRequest, await read_authenticated(request))
     return await find_service(request).detect(authenticate(request, fields.api_key), fields)
 
 
-@router.post("/suggest", responses=REFUSALS, openapi_extra=describe_body(SuggestRequest))
+@router.post("/suggest", openapi_extra=describe_body(SuggestRequest))
 async def post_suggestion(request: Request) -> dict[str, bool]:
     """Suggest a better translation, if the server accepts suggestions."""
-    service = find_service(request)
-    service.open_journal()
+    (service := find_service(request)).open_journal()
     fields = build_request(SuggestRequest, await read_authenticated(request))
     await service.suggest(authenticate(request, fields.api_key), fields)
     return {"success": True}

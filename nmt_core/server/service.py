@@ -65,7 +65,6 @@ FILE_SECONDS = 600.0
 MAX_FILES_BYTES = 100_000_000
 """Maximum bytes of all translated files; beyond this, the oldest files are removed."""
 
-
 StoredFile = tuple[float, str, str, bytes]
 """Expiry time, name, MIME type and content of a translated file."""
 

@@ -7,6 +7,7 @@ import asyncio
 import functools
 import json
 import logging
+import re
 import sys
 import threading
 import time
@@ -124,13 +125,28 @@ def model_of(translator, pair=("de", "en"), version="1", digest="digest"):
 
 @asynccontextmanager
 async def client_of(app):
-    """Yield a client of a running application."""
+    """Yield a client of a running application, which fails on an undocumented answer."""
     transport = httpx2.ASGITransport(app, raise_app_exceptions=False)
+    check = functools.partial(check_documented, app.openapi())
     async with (
         app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        httpx2.AsyncClient(
+            transport=transport, base_url="http://localhost", event_hooks={"response": [check]}
+        ) as client,
     ):
         yield client
+
+
+async def check_documented(schema, answer):
+    """Assert that OpenAPI describes the status and media type of an answer."""
+    path, method = answer.request.url.path, answer.request.method.lower()
+    for template, methods in schema["paths"].items():
+        if method in methods and re.fullmatch(re.sub("{.*?}", "[^/]+", template), path):
+            described = methods[method]["responses"]
+            assert str(answer.status_code) in described, (template, answer.status_code)
+            content = described[str(answer.status_code)].get("content")  # missing for files
+            media_type = answer.headers["content-type"].partition(";")[0]
+            assert content is None or media_type in content, (template, media_type)
 
 
 async def ask(path="/translate", *, app=None, method="POST", **request):

@@ -1,6 +1,7 @@
 """Requests in every form are understood, wrong requests named, and strangers refused."""
 
 import json
+import re
 
 import pytest
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -8,6 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from nmt_core.server.models import Models, WatchedModel
 from nmt_core.server.run import build_app
 from nmt_core.server.settings import ServerConfig
+from tests.support.projects import PROJECT
 from tests.support.stand_in import StandIn, StandInSource, ask, client_of, in_a_loop, serve_stand_in
 
 HALLO = {"q": "hallo welt", "source": "de", "target": "en"}
@@ -267,6 +269,16 @@ async def test_api_is_described_to_programs_and_people():
             for content in route.get("requestBody", {}).get("content", {}).values():
                 for field in content["schema"]["properties"]:
                     assert f"<code>{field}</code></th>" in section
+
+
+def test_every_status_of_an_error_is_documented():
+    source = "".join(path.read_text() for path in (PROJECT / "nmt_core/server").glob("*.py"))
+    raised = {*re.findall(r"RequestError\(\s*(\d{3})", source)}
+    assert len(raised) > 6
+    for methods in serve_stand_in().openapi()["paths"].values():
+        for route in methods.values():
+            missing = raised - route["responses"].keys()
+            assert missing <= {"404", "499"}  # expired files; nobody reads a 499
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/health", "/nowhere"])
