@@ -34,10 +34,9 @@ def texts(tmp_path):
     return "--source", tmp_path / "test.de", "--reference", tmp_path / "test.en"
 
 
-def run(*arguments):
-    result = CliRunner().invoke(
-        cli.app, ["evaluate", *map(str, arguments)], env={"COLUMNS": "200", "NO_COLOR": "1"}
-    )
+def run(*arguments, width=200):
+    environment = {"COLUMNS": str(width), "NO_COLOR": "1"}
+    result = CliRunner().invoke(cli.app, ["evaluate", *map(str, arguments)], env=environment)
     return result.exit_code, result.stdout, " ".join(result.stderr.split())
 
 
@@ -55,6 +54,9 @@ def test_scores_are_sacrebleus(models, texts):
     assert numbers(row)[0] == pytest.approx(expected.score, abs=0.06)
     assert "chrF2|nrefs:1|bs:1000" in row
     assert "4 sentences" in shown
+    narrow = run("--model", models / "one", *texts, "--metric", "chrf", width=60)[1]
+    pieces = [line.split("│")[-2].strip() for line in narrow.splitlines() if line.count("│") > 2]
+    assert "".join(pieces) in row  # the signature is folded, not cut
 
 
 def test_several_references_count(models, texts, tmp_path):

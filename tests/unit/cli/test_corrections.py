@@ -1,6 +1,7 @@
 """``nmt corrections`` and ``nmt memory``: decided, served, exported and deleted."""
 
 from dataclasses import replace
+from itertools import chain, product
 
 import pytest
 from hypothesis import given, settings
@@ -195,7 +196,26 @@ def test_exported_memory_is_imported_again(memory, tmp_path):
     assert units == [("Hund", "hound!"), ("Die alte Katze schläft.", "The old cat sleeps.")]
     stored = TranslationMemory(again)
     assert units == [unit[:2] for unit in stored.read(MemoryScope(DE_EN, "p", "k"))]
-    assert nmt_memory(again, "export", tmp_path / "none.tmx") == "exported: 0\n"
+
+
+SCOPES = list(product(("de-en", "en-de"), ("", "p"), ("", "k")))
+
+
+def test_units_belong_to_languages_project_and_key(memory, tmp_path):
+    nmt_memory(memory, "export", tmp_path / "in.tmx")
+    for number, scopes in enumerate(product(SCOPES, SCOPES)):
+        (languages, *into), (others, *from_) = scopes
+        file, out = tmp_path / f"{number}.db", tmp_path / f"{number}.tmx"
+        names = ("--project", "--key-digest")
+        options = [zip(names, values, strict=True) for values in (into, from_)]
+        written, read = ([*chain.from_iterable(each)] for each in options)
+
+        nmt_memory(file, "import", tmp_path / "in.tmx", *written, languages=languages)
+        count = 2 * (scopes[0] == scopes[1])
+        assert nmt_memory(file, "export", out, *read, languages=others) == f"exported: {count}\n"
+        found = nmt_memory(file, "search", "Hund", *read, languages=others)
+        is_visible = all(own in ("", other) for own, other in zip(into, from_, strict=True))
+        assert bool(found) == (is_visible and languages == others == "de-en")
 
 
 @pytest.mark.parametrize(

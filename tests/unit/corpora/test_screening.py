@@ -138,7 +138,8 @@ def test_near_words_explain_more():
 
 def test_frequent_words_are_learnt():
     pairs = [("haus baum", "house tree"), ("haus hund", "house dog")] * 5
-    learnt = WordPairs.learn([*pairs, ("selten", "rare")])
+    rare = [("selten", "rare"), *[("hund", "rare"), ("selten", "dog")] * 2]
+    learnt = WordPairs.learn([*pairs, *rare])
     assert [sorted(words) for words in learnt.words] == [
         ["baum", "haus", "hund"],
         ["dog", "house", "tree"],
@@ -147,6 +148,7 @@ def test_frequent_words_are_learnt():
     column = learnt.words[1].index("tree") + 1
     assert all(learnt.levels[row, column] > learnt.levels[other, column] for other in others)
     assert not learnt.levels[0].any()
+    assert not learnt.levels[:, 0].any()
     with pytest.raises(CorpusError, match="3 pairs"):
         WordPairs.learn([("selten", "rare")])
 

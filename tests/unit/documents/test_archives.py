@@ -92,6 +92,15 @@ def compose(kind, seed):
     return make("\n".join(paragraph.format(text) for text in texts))
 
 
+def list_members(data):
+    """Return what an archive says about its files, such as date and compression."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return [
+            (file.filename, file.date_time, file.compress_type, file.external_attr, file.comment)
+            for file in archive.infolist()
+        ]
+
+
 @all_kinds
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32))
@@ -101,6 +110,7 @@ def test_unchanged_document_stays_byte_for_byte(kind, seed):
     written = keep(KINDS[kind][0](data))
 
     assert unpack(written) == unpack(data)
+    assert list_members(written) == list_members(data)
     assert next(iter(unpack(written))) == "mimetype" or kind not in {"odt", "epub"}
 
 

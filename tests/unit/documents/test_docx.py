@@ -186,12 +186,25 @@ def test_passages_of_fields_and_controls(content, passages):
 TEXT = {"word/document.xml": f"<w:body {DECLARED}/>"}
 
 
-@pytest.mark.parametrize("name", ["MAX_BYTES", "MAX_FILES", "MAX_TEXT_BYTES"])
-def test_unpacked_size_is_limited(monkeypatch, name):
-    monkeypatch.setattr(module, name, 1)
+TEXT_BYTES = len(TEXT["word/document.xml"])
 
-    with pytest.raises(DocumentError, match=r"unpacks to .*, more than 1"):
-        read_word_document(zipped(**TEXT, bomb=bytes(20_000)))
+
+@pytest.mark.parametrize(
+    ("name", "size", "unit"),
+    [
+        ("MAX_BYTES", TEXT_BYTES + 900, "bytes"),
+        ("MAX_FILES", 2, "files"),
+        ("MAX_TEXT_BYTES", TEXT_BYTES, "bytes of text"),
+    ],
+)
+def test_unpacked_size_is_limited(monkeypatch, name, size, unit):
+    data = zipped(**TEXT, picture=bytes(900))
+    monkeypatch.setattr(module, name, size)
+    read_word_document(data)
+
+    monkeypatch.setattr(module, name, size - 1)
+    with pytest.raises(DocumentError, match=f"unpacks to {size:,} {unit}, more than {size - 1:,};"):
+        read_word_document(data)
 
 
 def test_translation_is_escaped():

@@ -54,10 +54,16 @@ def test_missing_characters_are_written_by_number():
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
-def test_wrong_declaration_is_corrected(codec):
-    page = (OLD_META % "iso-8859-1" + "<p>ä</p>").encode(codec)
+@pytest.mark.parametrize("text", ["ä", "a"])
+def test_wrong_declaration_is_corrected(codec, text):
+    page = (OLD_META % "iso-8859-1" + f"<p>{text}</p>").encode(codec)
+    is_right = (codec, text) == ("utf-8", "a")  # ASCII has the same bytes in both encodings
+    name = "iso-8859-1" if is_right else codec.removesuffix("-sig")
 
-    assert translate(page).decode(codec) == OLD_META % codec.removesuffix("-sig") + "<p>Ä</p>"
+    written = translate(page)
+
+    assert written.decode(codec) == OLD_META % name + f"<p>{text.upper()}</p>"
+    assert written[:2] == page[:2]  # the byte order mark
 
 
 @pytest.mark.parametrize("kind", ["text", "markdown", "subtitles", "html"])

@@ -49,6 +49,7 @@ STATES = {
         ("", "", ' state="translated"', f"\n {NEW_DONE}"),
         ("", "<x:target />", ' state="translated"', NEW_DONE),
         (' state="initial"', "<x:target>old</x:target>", ' state="translated"', NEW_DONE),
+        (' state="initial" subState="a:b"', "<x:target/>", ' state="translated"', NEW_DONE),
         *(
             (kept, "<x:target>old</x:target>") * 2
             for kept in ("", ' state="final"', ' id="s" state="reviewed"')

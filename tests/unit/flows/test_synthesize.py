@@ -153,7 +153,9 @@ def test_an_export_of_this_clone_is_copied_first(monkeypatch, tmp_path):
     monkeypatch.setattr(flow_module, "digest_bundle", lambda _: "d" * 64)
     learnt = []
     monkeypatch.setattr(
-        flow_module, "read_texts", lambda _: [SimpleNamespace(corpora=dict.fromkeys(learnt))]
+        flow_module,
+        "read_texts",
+        lambda _: [SimpleNamespace(corpora=dict.fromkeys(names)) for names in (["own"], learnt)],
     )
     config = SynthesisConfig()
     assert keep_teacher(config) == config  # no export is there; the teacher is missing

@@ -3,6 +3,7 @@
 import pytest
 
 from nmt_core.literals.finding import LiteralKind, find_literals, join_adjacent
+from nmt_core.literals.glossary import Glossary
 
 V, N, D = LiteralKind.VERBATIM, LiteralKind.NUMBER, LiteralKind.DATE
 
@@ -114,14 +115,19 @@ def test_units_and_scales_are_read_beside_numbers(line, unit, scale):
     assert (number.unit, number.scale) == (unit, scale)
 
 
+GLOSSARY = Glossary({"Rat": ("Board",), "Amt": ("Office",)}, ("de", "en"))
+
+
 @pytest.mark.parametrize(
     ("line", "groups"),
     [
+        ("{a} Rat 5 {b}", [("{a}",), ("Rat",), ("5", "{b}")]),
+        ("Rat Amt", [("Rat",), ("Amt",)]),
         ("DE89 3704 0044 0532 und 5", [("DE89", "3704 0044 0532"), ("5",)]),
         ("§ 5 und {a}{b} {c}, {d}", [("§", "5"), ("{a}", "{b}", "{c}"), ("{d}",)]),
         ("5 € {x}", [("5", "{x}")]),
     ],
 )
 def test_literals_side_by_side_are_grouped(line, groups):
-    found = join_adjacent(find_literals(line, "de"), line)
+    found = join_adjacent(find_literals(line, "de", GLOSSARY.finders), line)
     assert [tuple(one.text for one in group) for group in found] == groups

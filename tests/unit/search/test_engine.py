@@ -4,7 +4,14 @@ import pytest
 
 from nmt_core.base.errors import BundleError
 from nmt_core.search.ctranslate2 import CTranslate2Engine
-from nmt_core.search.engine import Engine, explain_failure
+from nmt_core.search.engine import (
+    PROGRAMS,
+    Engine,
+    Program,
+    explain_failure,
+    find_program,
+    list_engine_choices,
+)
 from nmt_core.search.settings import BeamConfig
 
 
@@ -23,6 +30,16 @@ def test_unsupported_requests_are_refused(changes, said):
 
     assert engine.explain_refusal(search, prefixes=False) == said
     assert engine.explain_refusal(search, prefixes=True) == "a prefix"
+
+
+@pytest.mark.parametrize("name", ["ctranslate2", "their_own"])
+def test_program_of_an_engine_is_found(monkeypatch, name):
+    program = Program("torch", loader="module:load", writer="module:write")
+    monkeypatch.setattr(PROGRAMS, "builtins", {name: program, "torch": PROGRAMS.load("torch")})
+
+    assert list_engine_choices() == ["auto", name, f"{name}_int8", f"{name}_float32", "torch"]
+    assert find_program(f"{name}_int8") is find_program(f"{name}_float32") is program
+    assert find_program("torch") is PROGRAMS.load("torch")
 
 
 class Blind(Engine):

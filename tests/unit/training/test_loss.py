@@ -49,14 +49,16 @@ def test_weights_are_shares():
         assert compute_token_weights(batch, per, torch.float64).dtype == torch.float64
 
 
-def test_the_articles_loss_averages_means_of_sentences(model):
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_articles_loss_averages_means_of_sentences(model, smoothing):
     pairs = [([4, 5], [6]), ([7], [4, 5, 6])]
     batch = collate(pairs)
     logits = model(batch.source, batch.source_padding, batch.target_input)
-    first = F.cross_entropy(logits[0, :2], batch.target_output[0, :2])
-    second = F.cross_entropy(logits[1], batch.target_output[1])
+    sentences = (logits[0, :2], batch.target_output[0, :2]), (logits[1], batch.target_output[1])
+    smooth = [F.cross_entropy(*sentence, label_smoothing=smoothing) for sentence in sentences]
+    first, second = (F.cross_entropy(*sentence) for sentence in sentences)
 
-    found, total = batch_loss(model, batch, label_smoothing=0.0, per="sentence")
+    found, total = batch_loss(model, batch, label_smoothing=smoothing, per="sentence")
 
-    assert_close(found, (first + second) / 2)
+    assert_close(found, sum(smooth) / 2)
     assert_close(total, 2 * first + 4 * second)
