@@ -7,6 +7,7 @@ import platform
 import re
 from collections.abc import Mapping
 from importlib.metadata import Distribution, distributions
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +18,7 @@ from nmt_core.translation.confidence import MIN_UNKNOWN_SENTENCES
 from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
-from stages.reporting.pages import render_template
+from stages.reporting.pages import name_pair, render_template
 
 
 def render_card(
@@ -40,8 +41,7 @@ def render_card(
         "card.md",
         fewest_unknown=MIN_UNKNOWN_SENTENCES,
         metadata=_write_metadata(download, record, report, evaluation),
-        source=download.languages.source,
-        target=download.languages.target,
+        title=", ".join(evaluation.directions) or name_pair(download.languages),
         record=record,
         report=report,
         shards=shards,
@@ -61,7 +61,7 @@ def _write_metadata(
 ) -> str:
     assert report.corpus is not None
     values = {
-        "language": [*download.languages.codes],
+        "language": [*dict.fromkeys(chain.from_iterable(d.codes for d in download.learned))],
         **report.corpus.licence,
         "pipeline_tag": "translation",
         "tags": ["translation", record["params"]["model"]["architecture"]],

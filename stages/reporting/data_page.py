@@ -9,7 +9,7 @@ from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.corpora.staging import SIDES
 from stages.reporting.download_report import DownloadReport
-from stages.reporting.pages import render_template
+from stages.reporting.pages import name_pair, render_template
 
 MAX_EXAMPLES = 4
 """Maximum number of training pairs shown per corpus."""
@@ -39,10 +39,11 @@ def read_examples(corpus: Path, pairs: Mapping[str, int]) -> Examples:
 
 def render_data_page(report: DownloadReport, examples: Examples, languages: Languages) -> str:
     """Return the page about all corpora as HTML, with examples of their training pairs."""
+    directions = dict.fromkeys(filter(None, (each.languages for each in report.corpora.values())))
     removed = sum((Counter(text.removed) for text in report.monolingual.values()), Counter[str]())
     return render_template(
         "data.html",
-        title=f"Training data, {languages.source} to {languages.target}",
+        title=f"Training data, {', '.join(directions) or name_pair(languages)}",
         report=report,
         examples=examples,
         codes=[*languages.codes],

@@ -67,7 +67,7 @@ def render_run_page(
     """
     return render_template(
         "run.html",
-        title=f"Report of a run, {languages.source} to {languages.target}",
+        title=f"Report of a run, {', '.join(evaluation.directions) or name_pair(languages)}",
         evaluation=evaluation,
         verdict=evaluation.verdict,
         record=record,
@@ -82,6 +82,11 @@ def render_run_page(
         ],
         learning_curve=b64encode(learning_curve).decode(),
     )
+
+
+def name_pair(languages: Languages) -> str:
+    """Return two languages in words."""
+    return f"{languages.source} to {languages.target}"
 
 
 def write_words(key: str) -> str:

@@ -36,7 +36,8 @@ def main() -> None:
         evaluation=evaluation,
         record=record,
         examples=examples,
-        languages=" → ".join(download["languages"][side] for side in paths.SIDES),
+        languages=", ".join(evaluation.directions)
+        or " → ".join(download["languages"][side] for side in paths.SIDES),
         corpora=[*download["corpora"]],
         export=paths.EXPORT,
         reports=paths.REPORTS,

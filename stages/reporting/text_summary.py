@@ -22,7 +22,8 @@ def print_text_summary(
 ) -> None:
     """Print the counts of pairs, the reasons of left-out pairs with examples, and notices."""
     pairs = ", ".join(f"{count:,} to {split}" for split, count in report.pairs.items())
-    pair = "-".join(languages.codes)
+    directions = dict.fromkeys(filter(None, (each.languages for each in report.corpora.values())))
+    pair = ", ".join(directions) or str(languages)
     console.print(
         f"{pair} pairs: {pairs}; {paths.REPORTS / 'data.html'} shows more", soft_wrap=True
     )
