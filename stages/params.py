@@ -114,6 +114,10 @@ class TokenizeParams(Config):
     subwords: SubwordConfig = SubwordConfig()
     """Settings of SentencePiece."""
 
+    added_pieces: int = Field(0, ge=0, le=1_000_000)
+    """Maximum number of subwords to learn from the present text and to add to the tokenizer of the
+    initial model, for a language that it does not know. Used with ``initial_model`` only."""
+
     @property
     def joint(self) -> bool:
         """Whether both languages share one vocabulary."""

@@ -13,7 +13,7 @@ from itertools import chain, cycle, islice
 from pathlib import Path
 
 from nmt_core.base import files
-from nmt_core.base.errors import CorpusError
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.jobs import WorkersConfig, append_file, run_in_order, split_file
 from nmt_core.base.languages import MULTIPLE, Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
@@ -22,7 +22,7 @@ from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
-from nmt_core.text.subwords import balance_lines, sample_evenly
+from nmt_core.text.subwords import SubwordConfig, balance_lines, sample_evenly
 from nmt_core.text.tokenizing import TOKENS, TokenizeJob
 from nmt_core.text.tokenizing import tokenize as tokenize_lines
 from nmt_core.text.words import list_words
@@ -35,6 +35,9 @@ RESTORER_LINES = 300_000
 
 FERTILITY_LINES = 5_000
 """Maximum number of lines by which the tokens per word of a language are measured."""
+
+EXTENSION_LINES = 1_000_000
+"""Maximum number of lines per side for learning pieces to add to a tokenizer."""
 
 ALIGNED_PAIRS = 20_000
 """Maximum number of training pairs for the word aligner."""
@@ -55,6 +58,8 @@ def run(
         tokenizers = {
             side: load_tokenizer(initial_model / "tokenizer" / side) for side in paths.SIDES
         }
+        if params.added_pieces:
+            tokenizers = extend_tokenizers(tokenizers, params, languages=languages, corpus=corpus)
     else:
         tokenizers = build_tokenizers(params, languages=languages, corpus=corpus)
     with files.whole_folder(tokenizer) as part:
@@ -96,20 +101,55 @@ def build_tokenizers(
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
     if MULTIPLE in languages:
-        own = read_languages(corpus)
-        counts = {code: len(lines) for code, lines in own.items()}
-        lines = chain.from_iterable(
-            islice(cycle(sample_evenly(own[code], counts[code], wanted)), wanted)
-            for code, wanted in balance_lines(counts, config.max_lines, config.temperature).items()
-        )
-        joint = Subwords.train(map(normalize, lines), config, symbols=ALL_SYMBOLS)
-        return dict.fromkeys(paths.SIDES, joint)
+        lines = read_balanced_lines(config, corpus)
+        return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     max_lines = max(1, config.max_lines // 2) if config.joint else config.max_lines
     texts = {side: read_training_lines(corpus / f"train.{side}", max_lines) for side in paths.SIDES}
     if config.joint:
         lines = chain.from_iterable(texts.values())
         return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     return {side: Subwords.train(text, config, symbols=ALL_SYMBOLS) for side, text in texts.items()}
+
+
+def extend_tokenizers(
+    tokenizers: Mapping[str, Tokenizer],
+    params: TokenizeParams,
+    *,
+    languages: tuple[str, str],
+    corpus: Path,
+) -> dict[str, Tokenizer]:
+    """Return the joint tokenizer of the initial model with pieces of the present text.
+
+    Raises:
+        ConfigError: if it has no subwords, or each side has its own.
+    """
+    source, target = tokenizers["source"], tokenizers["target"]
+    if not (
+        isinstance(source, Subwords)
+        and isinstance(target, Subwords)
+        and source.vocabulary.tokens == target.vocabulary.tokens
+    ):
+        raise ConfigError(
+            "the initial model has no joint subwords to add to; set tokenize.added_pieces to 0"
+        )
+    if MULTIPLE in languages:
+        lines = read_balanced_lines(params.subwords, corpus)
+    else:
+        sides = (read_training_lines(corpus / f"train.{s}", EXTENSION_LINES) for s in paths.SIDES)
+        lines = chain.from_iterable(sides)
+    return dict.fromkeys(paths.SIDES, source.extend(lines, params.added_pieces))
+
+
+def read_balanced_lines(config: SubwordConfig, corpus: Path) -> Iterator[str]:
+    """Return normalized training lines of several directions, balanced over languages."""
+    own = read_languages(corpus)
+    counts = {code: len(lines) for code, lines in own.items()}
+    wanted = balance_lines(counts, config.max_lines, config.temperature)
+    lines = chain.from_iterable(
+        islice(cycle(sample_evenly(own[code], counts[code], count)), count)
+        for code, count in wanted.items()
+    )
+    return map(normalize, lines)
 
 
 def read_languages(corpus: Path) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ consists of known pieces.
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import sentencepiece
 from pydantic import Field
@@ -19,13 +19,15 @@ from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
+MIN_VOCABULARY = 300
+
 
 class SubwordConfig(Config):
     """Settings of learning subwords."""
 
     model_type: Literal["bpe", "unigram"] = "bpe"
     """Byte pair encoding (Sennrich et al. 2016) or a unigram model (Kudo 2018)."""
-    vocab_size: int = Field(8000, ge=300, le=1_000_000)
+    vocab_size: int = Field(8000, ge=MIN_VOCABULARY, le=1_000_000)
     """Size of the vocabulary with reserved and byte pieces, without the symbols of literals; per
     language unless joint."""
     joint: bool = True
@@ -100,6 +102,30 @@ class Subwords:
                 f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); {advice}"
             ) from None
         return cls(model.getvalue())
+
+    def extend(self, lines: Iterable[str], count: int) -> "Subwords":
+        """Return a tokenizer with at most ``count`` more pieces, learnt from other text.
+
+        The present pieces keep their IDs, and merge before the new ones. New characters come first.
+
+        Raises:
+            ConfigError: if the pieces were not learnt by BPE.
+        """
+        from sentencepiece import sentencepiece_model_pb2 as generated  # requires protobuf
+
+        if self.model_type != "bpe":
+            raise ConfigError("only BPE pieces can be added to; set tokenize.added_pieces to 0")
+        size = max(MIN_VOCABULARY, len(self.vocabulary), 2 * count)
+        learnt = Subwords.train(lines, SubwordConfig(vocab_size=size), symbols=ALL_SYMBOLS)
+        known = {*self.vocabulary.tokens}
+        new = [piece for piece in learnt.scored_pieces if piece not in known]
+        chosen = sorted(new, key=lambda piece: len(piece) > 1)[:count]
+        proto: Any = vars(generated)["ModelProto"].FromString(self._model)
+        lowest = min(piece.score for piece in proto.pieces)
+        for rank, piece in enumerate((each for each in new if each in {*chosen}), start=1):
+            proto.pieces.add(piece=piece, score=lowest - rank)
+        proto.trainer_spec.vocab_size = len(proto.pieces)
+        return Subwords(proto.SerializeToString(deterministic=True))
 
     @classmethod
     def load(cls, folder: Path) -> "Subwords":

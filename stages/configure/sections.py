@@ -7,6 +7,7 @@ from typing import Any
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.packages import format_install_command, is_installed
+from nmt_core.corpora.uses import list_targets
 from nmt_core.data.settings import TrainedVectors
 from nmt_core.evaluation.registry import check_tokenizer
 from nmt_core.text.subword_sampling import SAMPLED_MODEL_TYPES, SubwordSampling
@@ -88,10 +89,7 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
     if tokenize.kind == "spacy" and not is_installed("spacy"):
         yield f"tokenize.kind 'spacy' needs spaCy; run: {format_install_command('spacy')}"
     yield from check_sampling(train.subword_sampling, tokenize, embeddings)
-    try:
-        check_tokenizer(download.languages.target)
-    except ConfigError as error:
-        yield f"download.languages.target: {error}"
+    yield from check_languages(download, tokenize)
     yield from check_initial(download, tokenize, vocabulary, train)
     if vocabulary.words == "vectors" and tokenize.kind == "characters":
         yield (
@@ -106,6 +104,21 @@ def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
         )
 
 
+def check_languages(download: DownloadParams, tokenize: TokenizeParams) -> Iterator[str]:
+    """Yield a message for each language that cannot be tokenized or scored."""
+    if download.directions and not tokenize.joint:
+        yield (
+            "several directions need one vocabulary; set tokenize.kind=sentencepiece and "
+            "tokenize.subwords.joint=true"
+        )
+    for target in list_targets(download.learned):
+        try:
+            check_tokenizer(target)
+        except ConfigError as error:
+            name = "directions" if download.directions else "languages.target"
+            yield f"download.{name}: {error}"
+
+
 def check_initial(
     download: DownloadParams,
     tokenize: TokenizeParams,
@@ -115,6 +128,7 @@ def check_initial(
     """Yield a message for each setting that requires an initial model if there is none."""
     required = {
         "tokenize.kind": tokenize.kind == "initial_model",
+        "tokenize.added_pieces": tokenize.added_pieces > 0,
         "vocabulary.words": vocabulary.words == "initial_model",
         "train.initial_share": train.initial_share != 0,
     }

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side
@@ -42,6 +43,24 @@ def test_no_piece_is_unknown_or_has_a_space(subwords, line):
     assert all(piece in subwords.vocabulary for piece in pieces)
     assert "<unk>" not in pieces
     assert pieces == " ".join(pieces).split()
+
+
+CZECH = ["Předseda výboru přečetl zprávu.", "Příští týden přijde předsedkyně výboru."] * 9
+
+
+@given(line=st.text() | st.sampled_from(CZECH))
+@settings(max_examples=50)
+def test_added_pieces_keep_the_present_ones(line):
+    """A model that learns another language keeps the rows of its embeddings."""
+    before = Subwords.train(TEXT, SubwordConfig(vocab_size=310), symbols=ALL_SYMBOLS)
+    after = before.extend(CZECH, 40)
+    count, normalized = len(before.vocabulary), normalize(line)
+
+    assert after.vocabulary.tokens[:count] == before.vocabulary.tokens
+    assert count < len(after.vocabulary) <= count + 40
+    assert after.decode(after.encode(normalized)) == normalized
+    assert len(after.encode(normalized)) <= len(before.encode(normalized))
+    assert len(after.encode(CZECH[0])) < len(before.encode(CZECH[0]))
 
 
 @given(line=st.text())
