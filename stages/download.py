@@ -254,6 +254,9 @@ def _write_corpora(
     parallel = {
         use.name: read[use.corpus].swap() if use.swapped else read[use.corpus] for use in uses
     }
+    present = {use.languages for use in uses if use.corpus not in replayed}
+    for use in uses:  # a direction without new text is measured on the held-out sets of the old one
+        parallel[use.name].measured = use.corpus not in replayed or use.languages not in present
     near = join_corpora(
         parallel,
         folder,

@@ -59,7 +59,7 @@ class _JoinedSplit:
         """Return a split, whose pairs are joined in a folder for temporary files."""
         pairs, ends, corpora = StagedPairs(scratch, name), [0], [*corpora]
         for corpus in corpora:
-            if name == "train" or not corpus.replayed:
+            if name == "train" or corpus.measured:
                 pairs.take(corpus.folder, swap=corpus.swapped)
             ends.append(len(pairs))
         keep = np.ones(ends[-1], dtype=np.bool_)

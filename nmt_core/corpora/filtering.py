@@ -49,7 +49,7 @@ MAX_EXAMPLES = 3
 COUNTS = "counts.json"
 """Name of the file with counts of dropped pairs, repairs and notices, next to the pairs."""
 
-NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed", "swapped"}
+NOT_STORED = {"folder", "kept", "origins", "keep_duplicates", "replayed", "swapped", "measured"}
 """Fields of a corpus that depend on the other corpora, or on settings of another key."""
 
 
@@ -149,6 +149,8 @@ class FilteredCorpus:
     """Whether repeated pairs stay in train."""
     replayed: bool = False
     """Whether the corpus is from an earlier training, whose held-out sets stay held out."""
+    measured: bool = True
+    """Whether its held-out sets are part of validation and test."""
     swapped: bool = False
     """Whether the sides in the folder are exchanged, to train the opposite direction."""
 

@@ -104,6 +104,7 @@ class CorpusReader:
         filtered = FilteredCorpus.load(folder)
         filtered.keep_duplicates = not filters.remove_duplicates
         filtered.origins, filtered.replayed = origins, self.replayed
+        filtered.measured = not self.replayed
         return filtered
 
     def _make_key(
