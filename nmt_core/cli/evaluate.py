@@ -11,7 +11,15 @@ from rich.text import Text
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli.lines import read_columns
-from nmt_core.cli.options import Device, EngineName, TagName, Threads, open_translator
+from nmt_core.cli.options import (
+    Device,
+    EngineName,
+    SourceLanguage,
+    TagName,
+    TargetLanguage,
+    Threads,
+    open_translator,
+)
 from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.registry import (
     DEFAULT_METRICS,
@@ -47,6 +55,8 @@ def evaluate(
             help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]",
         ),
     ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
@@ -79,8 +89,11 @@ def evaluate(
     several = len(columns) > 1
     references: Sequence[Reference] = [*zip(*columns, strict=True)] if several else columns[0]
     check_references(metrics, references)
+    direction = source_language, target_language
     translators = {
-        str(folder): open_translator(folder, device, threads, engine=engine, tag=tag)
+        str(folder): open_translator(
+            folder, device, threads, engine=engine, tag=tag, direction=direction
+        )
         for folder in model
     }
     codes = {model.languages.target for model in translators.values() if model.languages}

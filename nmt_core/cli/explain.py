@@ -28,7 +28,9 @@ from nmt_core.cli.options import (
     LineArguments,
     Model,
     Prefix,
+    SourceLanguage,
     TagName,
+    TargetLanguage,
     Threads,
     open_translator,
 )
@@ -64,6 +66,8 @@ def explain(
         bool, typer.Option("--search", help="Show the beams after each token instead.")
     ] = False,
     glossary: GlossaryFile = None,
+    source: SourceLanguage = None,
+    target: TargetLanguage = None,
     tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
@@ -97,7 +101,15 @@ def explain(
     if heads and not attention:
         raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
-    translator = open_translator(model, device, threads, engine=engine, glossary=glossary, tag=tag)
+    translator = open_translator(
+        model,
+        device,
+        threads,
+        engine=engine,
+        glossary=glossary,
+        tag=tag,
+        direction=(source, target),
+    )
     if show_search:
         write_search(translator, portions, beam_size, beginning)
         return
@@ -106,7 +118,8 @@ def explain(
     explainer.search([])  # checks the options before any line is read
     if alignments and translator.load_aligner() is None:
         raise ConfigError("this model was exported without an aligner; export it again")
-    if attention:  # before any work, since both are optional
+    if attention:  # before any work
+        translator.text_search.make_tasks([])  # raises an error if there are two steps
         from nmt_core.evaluation import pictures  # noqa: F401
     with ExitStack() as stack:
         if alignments:

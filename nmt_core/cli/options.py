@@ -85,6 +85,18 @@ TagName = Annotated[
     typer.Option(metavar="NAME", help="Domain of the text: a tag of the model; see its card."),
 ]
 
+FromLanguage = Annotated[
+    str | None,
+    typer.Option("--from", metavar="CODE", help="Source language. \\[default: detected]"),
+]
+SourceLanguage = Annotated[
+    str | None,
+    typer.Option("--from", metavar="CODE", help="Source language. \\[default: the only]"),
+]
+TargetLanguage = Annotated[
+    str | None, typer.Option("--to", metavar="CODE", help="Target language. \\[default: the only]")
+]
+
 
 def open_translator(
     model: Path,
@@ -95,10 +107,16 @@ def open_translator(
     glossary: Path | None = None,
     memory: Path | None = None,
     tag: str | None = None,
+    direction: tuple[str | None, str | None] | None = None,
 ) -> Translator:
-    """Load an exported model with the options of the command line."""
+    """Load an exported model with the options of the command line.
+
+    ``direction`` has the source and target to choose; None does not choose.
+    """
     try_once(model, engine=engine, device=device, threads=threads)
     translator = Translator.load(model, engine=engine, device=device, threads=threads)
+    if direction:
+        translator = translator.choose(*direction)
     if tag is not None:
         translator = translator.choose_tag(tag)
     if glossary:

@@ -15,7 +15,9 @@ from nmt_core.cli.options import (
     Model,
     Prefix,
     Seed,
+    SourceLanguage,
     TagName,
+    TargetLanguage,
     Temperature,
     Threads,
     TopK,
@@ -41,6 +43,8 @@ def sample_lines(
     top_p: TopP = 1.0,
     seed: Seed = 1,
     prefix: Prefix = "",
+    source: SourceLanguage = None,
+    target: TargetLanguage = None,
     tag: TagName = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -66,7 +70,7 @@ def sample_lines(
         "seed": seed,
     }
     sampling = config.build(SamplingConfig, values, at="sample")
-    translator = open_translator(model, device, threads, tag=tag)
+    translator = open_translator(model, device, threads, tag=tag, direction=(source, target))
     draw = partial(draw_samples, translator, sampling, beginning)
     write_portions(portions, draw, format_ranks, flag_below=0.0)
 
@@ -86,6 +90,8 @@ def next_tokens(
     count: Annotated[
         int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
     ] = 10,
+    source: SourceLanguage = None,
+    target: TargetLanguage = None,
     device: Device = "auto",
     threads: Threads = None,
 ) -> None:
@@ -99,7 +105,7 @@ def next_tokens(
         nmt next --model models/export 'Das Haus ist alt.' --prefix 'The house' -k 5
     """
     beginning, portions = decode_argument(prefix, name="--prefix"), open_portions(lines)
-    translator = open_translator(model, device, threads)
+    translator = open_translator(model, device, threads, direction=(source, target))
     for portion in portions:
         for line in portion:
             for token, probability in translator.next_tokens(line, beginning, count):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,15 +19,17 @@ from nmt_core.cli.options import (
     BeamSize,
     Device,
     EngineName,
+    FromLanguage,
     GlossaryFile,
     LineArguments,
     MemoryFile,
     Model,
     TagName,
+    TargetLanguage,
     Threads,
     open_translator,
 )
-from nmt_core.translation.translation import Translation, translate_texts
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 FLAG_BELOW = 0.1
@@ -51,6 +53,8 @@ def translate(
     ] = False,
     glossary: GlossaryFile = None,
     memory: MemoryFile = None,
+    source: FromLanguage = None,
+    target: TargetLanguage = None,
     tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
@@ -82,33 +86,38 @@ def translate(
     if lines:
         refuse_files(lines)
     portions = open_portions(lines)
+    direction = (source, target) if glossary else None
     translator = open_translator(
-        model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
+        model,
+        device,
+        threads,
+        engine=engine,
+        glossary=glossary,
+        memory=memory,
+        tag=tag,
+        direction=direction,
     )
-    if translator.confidence_model is None and confidence:
+    if confidence and not (translator.confidence_model or translator.directions):
         raise ConfigError("this model does not estimate confidence; remove --confidence")
-    translator.config.beam.change(beam_size=beam_size)  # checks the option before any line is read
-    search = partial(search_whole if whole_lines else search_by_sentence, translator, beam_size)
+    translator.config.beam.change(beam_size=beam_size)  # checks the options before any line is read
+    search = partial(
+        search_lines,
+        translator,
+        source=source,
+        target=target,
+        beam_size=beam_size,
+        whole=whole_lines,
+    )
+    search([])
     write = partial(format_line, checks=checks, confidence=confidence)
     write_portions(portions, search, write, FLAG_BELOW)
 
 
-def search_by_sentence(
-    translator: Translator, beam_size: int | None, lines: Sequence[str]
+def search_lines(
+    translator: Translator, lines: Sequence[str], **options: Any
 ) -> list[list[Translation]]:
-    """Return the translation of each line, sentence by sentence."""
-    documents = translator.open_documents(beam_size=beam_size)
-    return [[each] for each in translate_texts(documents, lines)]
-
-
-def search_whole(
-    translator: Translator, beam_size: int | None, lines: Sequence[str]
-) -> list[list[Translation]]:
-    """Return the translation of each line as one sentence, from the memory if it has one."""
-    approved = [translator.recall(line) for line in lines]
-    new = [line for line, translation in zip(lines, approved, strict=True) if translation is None]
-    searched = iter(translator.search(new, beam_size=beam_size, n_best=1, probabilities=False))
-    return [next(searched) if each is None else [each] for each in approved]
+    """Return the translation of each line; for the options, see ``translate_texts``."""
+    return [[each] for each in translator.translate_texts(lines, **options)]
 
 
 def format_line(

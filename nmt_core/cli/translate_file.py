@@ -1,8 +1,9 @@
 """``nmt translate-file``: documents."""
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,11 +14,13 @@ from nmt_core.cli.options import (
     BeamSize,
     Device,
     EngineName,
+    FromLanguage,
     GlossaryFile,
     MemoryFile,
     Model,
     ReviewBelow,
     TagName,
+    TargetLanguage,
     Threads,
     open_translator,
 )
@@ -29,9 +32,8 @@ from nmt_core.documents.formats import (
     translate_data,
     translate_file,
 )
-from nmt_core.documents.plan import DocumentTranslator
 from nmt_core.documents.review import REVIEW_BELOW, report_doubts, write_review
-from nmt_core.translation.document_files import name_output
+from nmt_core.translation.document_files import choose_for_document, name_output
 
 
 def translate_documents(
@@ -66,6 +68,8 @@ def translate_documents(
     beam_size: BeamSize = None,
     glossary: GlossaryFile = None,
     memory: MemoryFile = None,
+    source: FromLanguage = None,
+    target: TargetLanguage = None,
     tag: TagName = None,
     engine: EngineName = "auto",
     device: Device = "auto",
@@ -93,23 +97,35 @@ def translate_documents(
     if output and len(paths) > 1:
         raise ConfigError(f"--output names one file, not {len(paths)}; translate one at a time")
     translator = open_translator(
-        model, device, threads, engine=engine, glossary=glossary, memory=memory, tag=tag
+        model,
+        device,
+        threads,
+        engine=engine,
+        glossary=glossary,
+        memory=memory,
+        tag=tag,
+        direction=(source, target) if glossary or review else None,
     )
     if review:
         if translator.languages is None:
             raise ConfigError("--review requires a model that names its languages")
         refuse_unwritable(review, force=force)
-    opened = translator.open_documents(beam_size=beam_size, review_below=review_below)
+    choose = partial(choose_for_document, translator, source=source, target=target)
+    settings: Any = {"beam_size": beam_size, "review_below": review_below}
     translated: dict[str, TranslatedDocument] = {}
     for path in paths:
-        out = output or name_output(translator, path)
+        own = choose(path, kind, encoding)
+        out = output or name_output(own, path)
         translated[str(path)] = translate_file(
-            path, out, opened, kind, encoding=encoding, force=force
+            path, out, own.open_documents(**settings), kind, encoding=encoding, force=force
         )
         typer.echo(out, err=True)
     if not paths:
-        name = "standard input"
-        translated[name] = translate_stream(opened, kind or "text", output, encoding, force=force)
+        name, kind = "standard input", kind or "text"
+        data = read_stream(output, force=force)
+        opened = choose(data, kind, encoding).open_documents(**settings)
+        translated[name] = translate_data(data, kind, opened, encoding)
+        write_stream(translated[name].data, output)
     for name, document in translated.items():
         report_document(name, document, review_below)
     if review and translator.languages:
@@ -117,29 +133,24 @@ def translate_documents(
         write_review(review, segments, translator.languages.codes, review_below)
 
 
-def translate_stream(
-    translator: DocumentTranslator,
-    kind: str,
-    output: Path | None,
-    encoding: str | None,
-    *,
-    force: bool,
-) -> TranslatedDocument:
-    """Translate standard input as a document, to a file or to standard output."""
+def read_stream(output: Path | None, *, force: bool) -> bytes:
+    """Return the document of standard input, after a check of the output file."""
     if output:
         refuse_unwritable(output, force=force)
     stream = open_standard_input()
     if stream.isatty():
         typer.echo("Write text; press Ctrl-D to translate it.", err=True)
-    data = stream.read(MAX_DOCUMENT_BYTES + 1)
-    translated = translate_data(data, kind, translator, encoding)
+    return stream.read(MAX_DOCUMENT_BYTES + 1)
+
+
+def write_stream(data: bytes, output: Path | None) -> None:
+    """Write a translated document to a file or to standard output."""
     if output:
         with files.whole_file(output) as part:
-            part.write_bytes(translated.data)
+            part.write_bytes(data)
     else:
-        sys.stdout.buffer.write(translated.data)
+        sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
-    return translated
 
 
 def report_document(name: str, document: TranslatedDocument, review_below: float) -> None:

@@ -51,6 +51,9 @@ class Reason(Enum):
     COMPARED = "that a formula, a list of choices or a condition compares with"
 
 
+SAMPLE_CHARACTERS = 2000
+"""Characters of a document for language detection."""
+
 Untranslated = Counter[Reason]
 """Number of texts that are not translated, by reason."""
 
@@ -108,6 +111,15 @@ class Document(Generic[Result]):
         )
         """The passages to translate."""
         self.untranslated = Untranslated() if untranslated is None else untranslated
+
+    def take_sample(self) -> str:
+        """Return the beginning of the text for language detection."""
+        sample = ""
+        for passage in self.passages:
+            if len(sample) >= SAMPLE_CHARACTERS:
+                break
+            sample += f"{passage.text[:SAMPLE_CHARACTERS]}\n"
+        return sample
 
     def write(
         self, translations: Sequence[tuple[Item, ...]], doubtful: Collection[int] = ()

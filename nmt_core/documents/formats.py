@@ -140,6 +140,20 @@ class TranslatedDocument(NamedTuple):
     """Sentences with their translations."""
 
 
+def read_document(
+    data: bytes, kind: str, encoding: str | None = None, codes: LanguageCodes | None = None
+) -> Document[bytes]:
+    """Return the parsed document; see ``translate_data``."""
+    if len(data) > MAX_DOCUMENT_BYTES:
+        raise DocumentError(
+            f"this document has {len(data):,} bytes, more than {MAX_DOCUMENT_BYTES:,}; split it"
+        )
+    format_ = FORMATS.load(kind)
+    if encoding and not format_.takes_encoding:
+        raise DocumentError(f"{kind} declares its encoding; remove --encoding")
+    return format_.read(recode(data, encoding) if encoding else data, codes)
+
+
 def translate_data(
     data: bytes, kind: str, translator: DocumentTranslator, encoding: str | None = None
 ) -> TranslatedDocument:
@@ -151,14 +165,7 @@ def translate_data(
     Raises:
         DocumentError: if the document is too large, or cannot be read.
     """
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise DocumentError(
-            f"this document has {len(data):,} bytes, more than {MAX_DOCUMENT_BYTES:,}; split it"
-        )
-    format_ = FORMATS.load(kind)
-    if encoding and not format_.takes_encoding:
-        raise DocumentError(f"{kind} declares its encoding; remove --encoding")
-    document = format_.read(recode(data, encoding) if encoding else data, translator.codes)
+    document = read_document(data, kind, encoding, translator.codes)
     plan, translations = translator.translate_passages(document.passages)
     written = plan.write(document, translations, translator.review_below)
     segments = [*zip(plan.lines, translations, strict=True)]

@@ -210,8 +210,9 @@ def read_literal_value(literal: Literal, language: str) -> Hashable:
 
 
 Problem = OneOf[
-    "missing", "unit", "placed", "added", "repeated", "looping", "empty", "too long", "copied"
-]
+    "missing", "unit", "placed", "added", "repeated", "looping", "empty", "too long", "copied",
+    "already in the target language",
+]  # fmt: skip
 """A literal or its unit is missing, its position is a guess, or it was added; a term is repeated;
 or the whole translation loops, is empty, was truncated, or copies the source."""
 

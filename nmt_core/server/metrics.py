@@ -90,7 +90,7 @@ class Metrics:
         for gauge in (self._models, self._current, self._validation):
             gauge.clear()
         for watched in models.watched:
-            if model := watched.model:
+            for model in watched.models:
                 pair = "-".join(model.pair)
                 engine = model.translator.engine.name
                 self._models.labels(pair, model.version, model.digest, engine).set(1)

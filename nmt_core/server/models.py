@@ -6,21 +6,20 @@ model stays.
 """
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from babel import Locale
-from py3langid import langid
+from babel import Locale, UnknownLocaleError
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.schemas import Detected
 from nmt_core.text.language_codes import LanguageCodes
+from nmt_core.text.language_detection import load_scorer
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -55,7 +54,7 @@ def poll_folder(folder: Path) -> Bundle:
 
 @dataclass(frozen=True)
 class ServedModel:
-    """A loaded model with its description."""
+    """A loaded model, or a direction of one, with its description."""
 
     pair: LanguageCodes
     translator: Translator
@@ -72,53 +71,72 @@ class WatchedModel:
 
     poll: Poll
     pair: LanguageCodes | None = None
-    """Languages of a model that does not name its languages."""
-    model: ServedModel | None = None
+    """Languages of a model that does not name its languages, or the only direction to serve."""
+    models: tuple[ServedModel, ...] = ()
+    """The model, once for each of its directions; all share an engine."""
     problem: str = ""
     """Why the served model may be outdated; empty if it is current."""
     rejected: dict[str, str] = field(default_factory=dict)
     """Why models cannot be served, by digest."""
 
-    def refresh(self, load: Load) -> ServedModel | None:
-        """Poll the source; load and return a new model, or return None if it has not changed.
+    def refresh(self, load: Load) -> tuple[ServedModel, ...]:
+        """Poll the source; load and return a new model, or return nothing if it has not changed.
 
         Raises:
             NmtError: if the model is unknown or cannot be served; the old model stays.
         """
         folder, version, digest = self.poll()
-        if self.model and digest == self.model.digest:
+        if self.models and digest == self.models[0].digest:
             self.problem = ""
-            return None
+            return ()
         if digest in self.rejected:
             self.problem = self.rejected[digest]
-            return None
+            return ()
         try:
-            translator = load(folder)
-            pair = self._check_pair(folder, translator)
+            directions = self._list_directions(folder, load(folder))
         except NmtError as error:
             self.rejected[digest] = str(error)
             raise
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        self.model = ServedModel(pair, translator, version, digest, now, read_card(folder))
+        now, card = datetime.now(UTC).isoformat(timespec="seconds"), read_card(folder)
+        self.models = tuple(
+            ServedModel(pair, translator, version, digest, now, card)
+            for pair, translator in directions.items()
+        )
         self.problem = ""
         self.rejected.clear()
-        return self.model
+        return self.models
 
-    def _check_pair(self, folder: Path, translator: Translator) -> LanguageCodes:
-        pair = translator.languages.codes if translator.languages else self.pair
-        if pair is None:
+    def _list_directions(
+        self, folder: Path, translator: Translator
+    ) -> dict[LanguageCodes, Translator]:
+        """Return a translator for each pair of languages to serve."""
+        pairs = [each.languages.codes for each in translator.directions]
+        if pairs:
+            directions = {pair: translator.choose(*pair) for pair in pairs}
+            if self.pair:
+                directions = {self.pair: translator.choose(*self.pair)}
+        else:
+            pair = translator.languages.codes if translator.languages else self.pair
+            if pair is None:
+                raise ConfigError(
+                    f"{folder} does not name its languages; give them before the folder, such as "
+                    f"de-en={folder}"
+                )
+            directions = {pair: translator}
+        named = [self.pair] if self.pair else []
+        expected = [model.pair for model in self.models] or named
+        if missing := [pair for pair in expected if pair not in directions]:
+            name = name_pairs(missing)
             raise ConfigError(
-                f"{folder} does not name its languages; give them before the folder, such as "
-                f"de-en={folder}"
+                f"{folder} translates {name_pairs(directions)}, not {name}; give a model of "
+                f"{name}, or restart the server"
             )
-        expected = self.model.pair if self.model else self.pair or pair
-        if pair != expected:
-            name = "-".join(expected)
-            raise ConfigError(
-                f"{folder} translates {'-'.join(pair)}, not {name}; give a model of {name}, or "
-                f"restart the server"
-            )
-        return pair
+        return directions
+
+
+def name_pairs(pairs: Iterable[LanguageCodes]) -> str:
+    """Return the names of language pairs, such as ``de-en, en-de``."""
+    return ", ".join(map("-".join, pairs))
 
 
 class Models:
@@ -129,18 +147,18 @@ class Models:
         self._load = load
         for source in self.watched:
             source.refresh(load)
-        pairs = ["-".join(model.pair) for model in self.served]
+        pairs = [model.pair for model in self.served]
         if not pairs:
             raise ConfigError("there is no model to serve; give a model folder")
         if repeated := {pair for pair in pairs if pairs.count(pair) > 1}:
             raise ConfigError(
-                f"several models translate {', '.join(sorted(repeated))}; give only one per pair"
+                f"several models translate {name_pairs(sorted(repeated))}; give only one per pair"
             )
 
     @property
     def served(self) -> list[ServedModel]:
         """The models that are currently served."""
-        return [source.model for source in self.watched if source.model]
+        return [model for source in self.watched for model in source.models]
 
     @property
     def codes(self) -> list[str]:
@@ -153,10 +171,10 @@ class Models:
         for source in self.watched:
             problem = source.problem
             try:
-                if model := source.refresh(self._load):
+                if models := source.refresh(self._load):
                     replaced += 1
-                    pair = "-".join(model.pair)
-                    _log.info("now serving version %s of %s", model.version, pair)
+                    pairs = name_pairs(model.pair for model in models)
+                    _log.info("now serving version %s of %s", models[0].version, pairs)
             except NmtError as error:
                 source.problem = str(error)
             except Exception as error:  # noqa: BLE001 - any error leaves the old model in place
@@ -207,19 +225,15 @@ AUTO = "auto"
 LANGUAGE_NAMES = {**Locale("en").languages, "bn": "Bengali"}
 """LibreTranslate's English names by code; CLDR's name of Bengali is Bangla."""
 
-DETECTION_CHARACTERS = 2000
-"""Maximum characters of a text for language detection; more do not help."""
-
 
 def name_language(code: str) -> str:
     """Return the English name of a language, or its code if the name is unknown."""
-    return str(LANGUAGE_NAMES.get(code, code))
-
-
-@cache
-def load_detector() -> Any:
-    """Return py3langid's classifier; the first call takes 1.5 seconds of CPU time and 100 MB."""
-    return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
+    if code in LANGUAGE_NAMES:
+        return str(LANGUAGE_NAMES[code])
+    try:  # with its script or region
+        return str(Locale.parse(code, sep="-").get_display_name("en"))
+    except (ValueError, UnknownLocaleError):
+        return code
 
 
 def detect_languages(text: str, among: Collection[str]) -> list[Detected]:
@@ -227,10 +241,7 @@ def detect_languages(text: str, among: Collection[str]) -> list[Detected]:
 
     If the classifier knows none of them, the result is the first code with confidence 0.
     """
-    ranked = load_detector().rank(text[:DETECTION_CHARACTERS])
-    candidates = [
+    return [
         Detected(language=language, confidence=round(100 * share, 1))
-        for language, share in ranked
-        if language in among
+        for language, share in load_scorer().rank(text, sorted(among))
     ]
-    return candidates or [Detected(language=min(among), confidence=0.0)]

@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, R
 
 from nmt_core.documents.formats import list_suffixes
 from nmt_core.server.errors import RequestError, missing_parameter
-from nmt_core.server.models import AUTO, ServedModel, load_detector, name_language
+from nmt_core.server.models import AUTO, ServedModel, name_language
 from nmt_core.server.schemas import (
     Body,
     Detected,
@@ -30,6 +30,7 @@ from nmt_core.server.schemas import (
 )
 from nmt_core.server.service import Service
 from nmt_core.server.users import User, name_client
+from nmt_core.text.language_detection import load_scorer
 
 PAGE = files("nmt_core.server") / "page"
 
@@ -180,7 +181,7 @@ async def languages(request: Request) -> list[dict[str, Any]]:
 @router.get("/frontend/settings")
 async def frontend_settings(request: Request) -> dict[str, Any]:
     """Return the settings of the page; starts loading the language detector."""
-    Thread(target=load_detector, daemon=True).start()
+    Thread(target=load_scorer, daemon=True).start()
     service = find_service(request)
     config, (_, target) = service.config, service.models.served[0].pair
     return {
@@ -204,7 +205,9 @@ async def frontend_settings(request: Request) -> dict[str, Any]:
 def describe_model(model: ServedModel) -> dict[str, Any]:
     """Return the public description of a model."""
     source, target = model.pair
-    return {
+    steps = model.translator.pivot
+    through = {"pivot": steps[1].languages.source} if steps and steps[1].languages else {}
+    return through | {
         "source": source,
         "target": target,
         "version": model.version,
@@ -235,7 +238,7 @@ async def status(request: Request) -> dict[str, Any]:
         | {"digest": model.digest, "engine": model.translator.engine.name}
         | {"since": model.since, "problem": watched.problem}
         for watched in service.models.watched
-        if (model := watched.model)
+        for model in watched.models
     ]
     problem = service.memory.problem if service.memory else ""
     queue = {"requests": service.scheduler.count_waiting(), "tokens": service.scheduler.tokens}

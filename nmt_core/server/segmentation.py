@@ -27,9 +27,6 @@ from nmt_core.text.words import Translated
 
 _log = logging.getLogger(__name__)
 
-SAMPLE_CHARACTERS = 2000
-"""Characters of a document for language detection."""
-
 MIN_COST = 4
 """Minimum cost of a segment, in tokens."""
 
@@ -121,12 +118,7 @@ def write_texts(
 
 def take_sample(source: SourceText) -> str:
     """Return a sample of a text for language detection."""
-    sample = ""
-    for passage in source.read().passages:
-        if len(sample) >= SAMPLE_CHARACTERS:
-            break
-        sample += f"{passage.text[:SAMPLE_CHARACTERS]}\n"
-    return sample
+    return source.read().take_sample()
 
 
 class Workers:

@@ -245,6 +245,8 @@ class Service:
         """
         config, pair = self.config, search.model.pair
         translator = search.model.translator.choose_tag(search.tag)
+        if search.glossary:
+            translator.add_glossary(search.glossary)  # raises an error if there are two steps
         limit = translator.config.max_source_tokens - len(translator.source.tags)
         segmenter = Segmenter(pair[0], translator.source.tokens, min(limit, Segmenter.max_tokens))
         run = partial(self._workers.run, user.name)

@@ -8,8 +8,9 @@
     tokenizer/source, tokenizer/target
     tokenizer/translations.json     frequent translations of words, for word alignment
     vocabulary/source.txt, vocabulary/target.txt
-    languages.json          source and target language, if known
-    directions.json         directions of a multilingual model, which has no languages.json
+    languages.json          source and target language, if known; of a multilingual model, those of
+                            its glossary
+    directions.json         directions of a multilingual model
     glossary.tsv            glossary, if there is one
     decoding.json           settings of the search
     confidence.json         quality estimation, if it could be fitted
@@ -35,6 +36,7 @@ from safetensors.torch import save_file
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError
+from nmt_core.base.languages import Languages
 from nmt_core.base.seal import FORMAT, MANIFEST, list_contents
 from nmt_core.literals.glossary import join_glossaries
 from nmt_core.models.weights import untied_state_dict
@@ -116,8 +118,12 @@ def _write_parts(part: Path, translator: Translator) -> None:
         translator.restorer.save(part / "tokenizer" / "source")
     if aligner := translator.load_aligner():
         write_aligner(part / ALIGNER, aligner)
-    if translator.languages:
-        files.write_json(part / LANGUAGES, translator.languages.model_dump(mode="json"))
+    languages = translator.languages
+    if translator.directions and translator.glossaries:
+        source, target = translator.glossaries[0].languages
+        languages = Languages(source=source, target=target)
+    if languages:
+        files.write_json(part / LANGUAGES, languages.model_dump(mode="json"))
     if translator.directions:
         listed = [each.model_dump(mode="json") for each in translator.directions]
         files.write_json(part / DIRECTIONS, listed)

@@ -76,6 +76,14 @@ def remember_translation(text: str) -> Translation:
 EMPTY_TRANSLATION = Translation(text="", score=0.0, tokens=(), token_probabilities=(), ids=())
 """The translation of an empty line."""
 
+IN_TARGET = Breach("sentence", "", "", "already in the target language")
+"""The report on a text that was returned as it is."""
+
+
+def keep_text(text: str) -> Translation:
+    """Return a text that is already in the target language as its translation."""
+    return EMPTY_TRANSLATION._replace(text=text, breaches=(IN_TARGET,))
+
 
 Texts: TypeAlias = list[str] | tuple[str, ...]
 """A list or tuple of texts, not a string."""
@@ -129,7 +137,7 @@ def join_translations(text: str, parts: Sequence[Translation]) -> Translation:
 
 def join_steps(first: Translation, second: Translation) -> Translation:
     """Return the translation of a translation, with what both steps reported."""
-    confidences = (first.confidence, second.confidence)
+    confidences = [each.confidence for each in (first, second) if each.confidence is not None]
     return second._replace(
         source_tokens=first.source_tokens,
         attention=None,
@@ -137,7 +145,7 @@ def join_steps(first: Translation, second: Translation) -> Translation:
         breaches=(*first.breaches, *second.breaches),
         restored_words=first.restored_words,
         unknown_words=first.unknown_words,
-        confidence=None if None in confidences else min(filter(None, confidences), default=0.0),
+        confidence=min(confidences) if len(confidences) == len((first, second)) else None,
     )
 
 

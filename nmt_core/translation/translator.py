@@ -1,75 +1,41 @@
 """The translator, which translates lines, texts and documents; this file imports no torch."""
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, overload
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import Languages, group_rows
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
-from nmt_core.search.engine import Engine
-from nmt_core.search.settings import BeamConfig, SamplingConfig
-from nmt_core.text.restoration import Restorer
-from nmt_core.text.side import Side, Tokenized
-from nmt_core.text.vocabulary import EOS, TARGET, name_target
-from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.directions import DirectionConfig, find_direction, search_twice
+from nmt_core.text.vocabulary import TARGET, name_target
+from nmt_core.translation.directions import DirectionConfig, detect_directions, find_direction
 from nmt_core.translation.loading import load_parts
-from nmt_core.translation.protection import Protector
-from nmt_core.translation.repairing import ProtectedSearch
-from nmt_core.translation.text_search import TextSearch, TranslatorConfig, add_links
+from nmt_core.translation.sentence_translator import SentenceTranslator
 from nmt_core.translation.translation import (
     Texts,
     Translation,
+    keep_text,
     list_texts,
     remember_translation,
     translate_texts,
 )
 
 if TYPE_CHECKING:
-    from nmt_core.search.pytorch import PyTorchEngine
-    from nmt_core.text.aligner.aligner import Aligner
     from nmt_core.translation.memory.store import TranslationMemory
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Translator:
-    """An engine with both sides of its text; several threads can use it at the same time.
+class Translator(SentenceTranslator):
+    """Translates sentences, texts and documents; several threads can use it at the same time."""
 
-    ``prefixes`` are required beginnings of translations, one per line, in whole words. The
-    probability of a translation includes its prefix.
-    """
-
-    engine: Engine
-    """The engine of all searches that it supports."""
-    source: Side
-    target: Side
-    config: TranslatorConfig = field(default_factory=TranslatorConfig)
-    languages: Languages | None = None
-    """Source and target language; None if unknown."""
-    restorer: Restorer | None = None
-    """Restores letter case and accents of source lines; None disables it."""
-    glossaries: tuple[Glossary, ...] = ()
-    """Glossaries; for equal terms, the first glossary takes precedence."""
     memory: "TranslationMemory | None" = None
     """Approved translations, which ``translate`` uses unchanged."""
-    load_aligner: "Callable[[], Aligner | None]" = lambda: None
-    """Loads the word aligner on first use; returns None for earlier exports."""
-    confidence_model: ConfidenceModel | None = None
-    """Estimates the probability that a translation is good; None if it was not fitted."""
-    load_full: "Callable[[], PyTorchEngine] | None" = None
-    """Loads PyTorch's engine for searches that ``engine`` does not support."""
-    directions: tuple[DirectionConfig, ...] = ()
-    """Directions of a multilingual model, of which ``choose`` selects one; empty for one."""
-    pivot: "tuple[Translator, Translator] | None" = None
-    """Translators into and from a pivot language; None translates directly."""
+    whole: "Translator | None" = None
+    """The multilingual translator of which this one is a direction; None if there is none."""
 
     @classmethod
     def load(
@@ -97,58 +63,152 @@ class Translator:
         return f"Translator({self.languages or several}, {self.engine.name})"
 
     def choose(self, source: str | None = None, target: str | None = None) -> Self:
-        """Return a translator of one direction; None stands for the only possible language.
+        """Return a translator of one direction of a multilingual model.
+
+        None stands for the only language that is possible. A translator from a language into the
+        same returns texts as they are.
 
         Raises:
             ConfigError: if the model does not have the direction, or has several.
         """
-        own = [DirectionConfig(languages=self.languages)] if self.languages else []
-        direction = find_direction(self.directions or own, source, target)
-        if direction.languages == self.languages:
+        if self.languages and source is None and target is None:
             return self
+        if self.whole:
+            return cast("Self", self.whole.choose(source, target))
+        own = [DirectionConfig(languages=self.languages)] if self.languages else []
+        if not (directions := self.directions or own):
+            if source or target:
+                raise ConfigError("the model does not name its languages; name no source or target")
+            return self
+        direction = find_direction(directions, source, target)
+        if (languages := direction.languages) == self.languages:
+            return self
+        if languages not in self._chosen:
+            self._chosen[languages] = self._choose(direction)
+        return self._chosen[languages]
+
+    @cached_property
+    def _chosen(self) -> dict[Languages, Self]:
+        """The translators that were chosen before."""
+        return {}
+
+    def _choose(self, direction: DirectionConfig) -> Self:
+        """Return a translator of a direction of the model."""
         languages, config = direction.languages, self.config
         if direction.pivot:
-            into = self.choose(languages.source, direction.pivot)
-            out = self.choose(direction.pivot, languages.target)
-            return replace(into, languages=languages, pivot=(into, out))
+            steps = (languages.source, direction.pivot), (direction.pivot, languages.target)
+            into, out = (self.choose(*step) for step in steps)
+            return replace(into, languages=languages, pivot=(into, out), confidence_model=None)
         if direction.length_penalty is not None:
             beam = config.beam.model_copy(update={"length_penalty": direction.length_penalty})
             config = config.model_copy(update={"beam": beam})
-        tag = name_target(languages.target)
+        tag, known = name_target(languages.target), self.source.vocabulary.tags
+        tags = (tag, *self.source.tags) if tag in known else self.source.tags
         return replace(
             self,
             languages=languages,
             config=config,
-            source=replace(self.source, tags=(tag,) if tag in self.source.vocabulary.tags else ()),
+            source=replace(self.source, tags=tags),
             glossaries=tuple(g for g in self.glossaries if g.languages == languages.codes),
             confidence_model=direction.confidence,
-            pivot=None,
+            whole=self,
         )
 
     @overload
     def translate(
-        self, texts: str, *, beam_size: int | None = None, tag: str | None = None
+        self,
+        texts: str,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        beam_size: int | None = None,
+        tag: str | None = None,
     ) -> str: ...
 
     @overload
     def translate(
-        self, texts: Texts, *, beam_size: int | None = None, tag: str | None = None
+        self,
+        texts: Texts,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        beam_size: int | None = None,
+        tag: str | None = None,
     ) -> list[str]: ...
 
     def translate(
-        self, texts: str | Texts, *, beam_size: int | None = None, tag: str | None = None
+        self,
+        texts: str | Texts,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        beam_size: int | None = None,
+        tag: str | None = None,
     ) -> str | list[str]:
         """Return the translation of a text, or of each text of a list.
 
-        Texts may have several sentences and lines; white space is kept. For ``beam_size`` see
-        ``search``, for ``tag`` see ``choose_tag``.
+        Texts may have several sentences and lines; white space is kept. For ``source`` and
+        ``target`` see ``translate_texts``, for ``beam_size`` ``search``, for ``tag``
+        ``choose_tag``.
 
         Raises:
-            ConfigError: if the argument is not a text or texts, or the tag is unknown.
+            ConfigError: if the argument is not a text or texts, the model does not have the
+                direction, or the tag is unknown.
         """
-        documents = self.choose_tag(tag).open_documents(beam_size=beam_size)
-        written = [each.text for each in translate_texts(documents, list_texts(texts))]
+        translated = self.choose_tag(tag).translate_texts(
+            list_texts(texts), source=source, target=target, beam_size=beam_size
+        )
+        written = [each.text for each in translated]
         return written[0] if isinstance(texts, str) else written
+
+    def translate_texts(
+        self,
+        texts: Sequence[str],
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        beam_size: int | None = None,
+        whole: bool = False,
+    ) -> list[Translation]:
+        """Return the translation of each text with its reports.
+
+        Args:
+            texts: texts of any number of sentences and lines.
+            source: source language; None detects that of each text if several are possible.
+            target: target language; None stands for the only one that is possible. A text that is
+                already in the target language is returned as it is, with the breach ``IN_TARGET``.
+            beam_size: see ``search``.
+            whole: whether each text is one sentence.
+
+        Raises:
+            ConfigError: if the model does not have the direction, or has several.
+        """
+        is_chosen = self.languages or not self.directions
+        if is_chosen and source is None and target is None:
+            return self._translate_texts(texts, beam_size, whole=whole)
+        options: Any = {"beam_size": beam_size, "whole": whole}
+        if not self.directions:
+            return self.choose(source, target).translate_texts(texts, **options)
+        found = detect_directions(self.directions, texts, source, target)
+        translations: dict[int, Translation] = {}
+        for languages, rows in group_rows(found).items():
+            chosen = self.choose(*languages.codes)
+            group = chosen.translate_texts([texts[row] for row in rows], **options)
+            translations |= zip(rows, group, strict=True)
+        return [translations[row] for row in range(len(texts))]
+
+    def _translate_texts(
+        self, texts: Sequence[str], beam_size: int | None, *, whole: bool
+    ) -> list[Translation]:
+        """Return the translation of texts of the direction of this translator."""
+        if self.is_same_language:
+            return [keep_text(text) for text in texts]
+        if not whole:
+            return translate_texts(self.open_documents(beam_size=beam_size), texts)
+        approved = [self.recall(text) for text in texts]
+        new = [text for text, done in zip(texts, approved, strict=True) if done is None]
+        searched = iter(self.search_best(new, beam_size=beam_size))
+        return [done or next(searched) for done in approved]
 
     def open_documents(
         self, *, beam_size: int | None = None, review_below: float = REVIEW_BELOW
@@ -177,114 +237,13 @@ class Translator:
         match = self.memory.find_exact(text, MemoryScope(self.languages))
         return remember_translation(match.target) if match else None
 
-    def translate_sentences(self, lines: Sequence[str | Tokenized], **options: Any) -> list[str]:
-        """Return the best translation of every line; a line is one sentence.
-
-        ``options`` are those of ``search``.
-        """
-        return [best.text for best in self.search_best(lines, **options)]
-
-    def search_best(self, lines: Sequence[str | Tokenized], **options: Any) -> list[Translation]:
-        """Return the best translation of every line, without probabilities; see ``search``."""
-        searched = self.search(lines, n_best=1, probabilities=False, **options)
-        return [best for best, *_ in searched]
-
-    def search(  # noqa: PLR0913 - options that callers combine freely
-        self,
-        lines: Sequence[str | Tokenized],
-        *,
-        beam_size: int | None = None,
-        n_best: int | None = None,
-        diversity: float | None = None,
-        prefixes: Sequence[str] | None = None,
-        probabilities: bool = True,
-        attention: bool = False,
-        links: bool = False,
-    ) -> list[list[Translation]]:
-        """Return one or more translations of every line, best first.
-
-        Args:
-            lines: sentences.
-            beam_size: live hypotheses per sentence; None uses the model's setting.
-            n_best: translations per line, at most ``beam_size``; None uses the model's setting.
-            diversity: see ``BeamConfig``; None uses the model's setting.
-            prefixes: required beginnings of the translations, one per line.
-            probabilities: whether to return token probabilities, slower in some engines.
-            attention: whether to return attention weights, which is slower.
-            links: whether to return the source word of every word, if the model has an aligner.
-
-        Raises:
-            ConfigError: if ``n_best`` exceeds ``beam_size``.
-            ValueError: if the numbers of prefixes and lines differ.
-        """
-        if self.pivot:
-            into, out = self.pivot
-            second = partial(
-                out.search,
-                beam_size=beam_size,
-                n_best=n_best,
-                diversity=diversity,
-                prefixes=prefixes,
-                probabilities=probabilities,
-            )
-            return search_twice(into.search_best, second, lines)
-        if self.languages is None and self.directions:
-            self.choose()  # raises an error that names the directions
-        config = self._configure(beam_size=beam_size, n_best=n_best, diversity=diversity)
-        begin = prefixes if any(prefixes or []) else None
-        engine = self.engine
-        if refused := engine.explain_refusal(config, prefixes=begin is not None):
-            warn_of_refusal(engine.name, refused, self.full.name)
-            engine = self.full
-        search = partial(
-            self.text_search.search,
-            engine,
-            prefixes=begin,
-            batch_tokens=self._fit_batch(config.beam_size),
-            probabilities=probabilities,
-            attention=attention or (config.unknown == "copy" and engine.has_attention),
-        )
-        if self.protector is None:
-            translations = search(lines, config)
-        else:
-            candidates = 0 if begin else config.beam_size
-            translations = ProtectedSearch(self.protector, search, config, candidates).run(lines)
-        texts = [line.line if isinstance(line, Tokenized) else line for line in lines]
-        if links and (aligner := self.load_aligner()):
-            translations = add_links(texts, translations, aligner)
-        if begin or self.confidence_model is None:
-            return translations
-        return self.confidence_model.judge(texts, translations)
-
-    @cached_property
-    def text_search(self) -> TextSearch:
-        """Converts lines to requests, and hypotheses to translations."""
-        copies = self.config.beam.unknown == "copy"
-        full = (lambda: self.full) if copies else None
-        return TextSearch(self.source, self.target, self.config.max_source_tokens, full)
-
-    @cached_property
-    def protector(self) -> Protector | None:
-        """Protects literals; None if the languages are unknown."""
-        if self.languages is None:
-            return None
-        return Protector(
-            self.source,
-            self.target,
-            self.languages.codes,
-            self.restorer,
-            self.config.beam,
-            self.load_aligner,
-            self.glossaries,
-        )
-
     def add_memory(self, memory: "TranslationMemory") -> Self:
         """Return a translator that uses approved translations of a memory.
 
         Raises:
             ConfigError: if the languages of the model are unknown.
         """
-        if self.languages is None:
+        if self.languages is None and not self.directions:
             raise ConfigError(
                 f"the memory {memory.path} requires a model that names its languages; export the "
                 f"model again"
@@ -292,7 +251,16 @@ class Translator:
         return replace(self, memory=memory)
 
     def add_glossary(self, glossary: Glossary) -> Self:
-        """Return a translator with an additional glossary, which takes precedence."""
+        """Return a translator with an additional glossary, which takes precedence.
+
+        Raises:
+            ConfigError: if the model translates through a pivot language.
+        """
+        if self.pivot:
+            raise ConfigError(
+                f"a glossary cannot be used for {self.languages}, because the model translates it "
+                f"in two steps; leave the glossary out"
+            )
         return replace(self, glossaries=(glossary, *self.glossaries))
 
     def choose_tag(self, tag: str | None) -> Self:
@@ -309,91 +277,14 @@ class Translator:
             )
             raise ConfigError(f"there is no tag {tag!r}; {remedy}")
         directing = (each for each in self.source.tags if each.startswith(TARGET))
-        return replace(self, source=replace(self.source, tags=(*directing, tag)))
+        into, out = self.pivot or (None, None)
+        return replace(
+            self,
+            source=replace(self.source, tags=(*directing, tag)),
+            pivot=(into.choose_tag(tag), out.choose_tag(tag)) if into and out else None,
+        )
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags of the corpora that the model was trained on."""
         return tuple(tag for tag in self.source.vocabulary.tags if not tag.startswith(TARGET))
-
-    def sample(
-        self,
-        lines: Sequence[str | Tokenized],
-        sampling: SamplingConfig | None = None,
-        *,
-        prefixes: Sequence[str] | None = None,
-    ) -> list[list[Translation]]:
-        """Return sampled translations of every line, in the order they were drawn.
-
-        The samples of a line depend only on its text and the seed. The limits of ``config.beam``
-        for length, unknown words and repetition apply, too.
-        """
-        sampling = sampling or SamplingConfig()
-        tasks = self.text_search.make_tasks(lines, prefixes)
-        drawn = self.full.sample(
-            [task.request for task in tasks if task.tokens],
-            sampling,
-            self._configure(),
-            batch_tokens=self._fit_batch(sampling.samples),
-        )
-        return self.text_search.write(tasks, drawn)
-
-    def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[tuple[str, float]]:
-        """Return the most likely tokens after ``prefix`` with their probabilities, best first.
-
-        Reserved tokens may be among them. The result is empty for an empty line.
-        """
-        [task] = self.text_search.make_tasks([line], [prefix])
-        following = self.full.next_tokens(task.request, count) if task.tokens else []
-        return [(self.target.vocabulary.tokens[token], each) for token, each in following]
-
-    def trace_search(
-        self, line: str, *, beam_size: int | None = None, prefix: str = ""
-    ) -> list[list[tuple[str, float, bool]]]:
-        """Return the hypotheses after each step of a beam search with PyTorch.
-
-        Returns:
-            For each step, the texts, their log-probabilities, and whether they have ended;
-            unfinished hypotheses first, then by probability.
-        """
-        [task] = self.text_search.make_tasks([line], [prefix])
-        if not task.tokens:
-            return []
-        search = self.config.beam.change(beam_size=beam_size)
-        steps, finished = self.full.trace(task.request, search)
-        length = 1 + max(map(len, (*steps[-1], *(each.tokens for each in finished))))
-        traced = [
-            [(self.target.text(tokens), log_prob, False) for tokens, log_prob in step.items()]
-            for step in [*steps, *[{}] * (length - len(steps))]
-        ]
-        for each in finished:
-            traced[len(each.tokens)].append((self.target.text(each.tokens), each.log_prob, True))
-        return traced
-
-    @cached_property
-    def full(self) -> "PyTorchEngine":
-        """PyTorch's engine, which supports every search; loaded on first access.
-
-        Raises:
-            ConfigError: if PyTorch is not installed.
-        """
-        return cast("PyTorchEngine", self.engine) if self.load_full is None else self.load_full()
-
-    def _fit_batch(self, hypotheses: int) -> int:
-        """Return the maximum source tokens of a batch for a number of hypotheses per sentence."""
-        configured = self.config.beam.beam_size
-        return self.config.batch_tokens * configured // max(configured, hypotheses)
-
-    def _configure(self, **changes: float | None) -> BeamConfig:
-        """Return the search settings with changes; None keeps a setting."""
-        search = self.config.beam.change(**changes)
-        if search.unknown != "copy" or self.engine.has_attention:
-            return search
-        has_attention = self.full.attend([[EOS]], [()]) is not None
-        return search if has_attention else search.model_copy(update={"unknown": "forbid"})
-
-
-@cache
-def warn_of_refusal(engine: str, reason: str, other: str) -> None:
-    """Warn once that a slower engine is used."""
-    _log.warning("%s does not support %s; using %s, which is slower", engine, reason, other)

@@ -18,8 +18,8 @@ from nmt_core.base.raw_lines import (
 )
 from nmt_core.corpora.formats.paired_units import ARCHIVE
 from nmt_core.corpora.formats.tables import read_sheet
-from nmt_core.corpora.screening.languages import load_scorer
 from nmt_core.text.language_codes import pick_code
+from nmt_core.text.language_detection import load_scorer
 
 SAMPLED_LINES = 500
 """Number of lines by whose words the language of a file is identified."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from nmt_core.base.languages import Languages
-from nmt_core.corpora.screening.languages import find_base, load_scorer
 from nmt_core.evaluation.metric import Score
 from nmt_core.evaluation.quality import KeptLiterals
 from nmt_core.evaluation.slices import SliceScore
+from nmt_core.text.language_detection import find_base, load_scorer
 from stages.reporting.evaluation import (
     ConfidenceReport,
     DirectionEvaluation,

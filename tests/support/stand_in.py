@@ -34,7 +34,7 @@ class StandIn:
     engine = SimpleNamespace(name="stand-in")
     config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
     confidence_model = None
-    tags = ()
+    tags, directions, pivot = (), (), None
 
     def __init__(self, mark="", seconds=0.0, languages=("de", "en"), poison=None):
         self.mark = mark

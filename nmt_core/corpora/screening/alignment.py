@@ -6,8 +6,8 @@ import numpy as np
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.filters import FindingKind
-from nmt_core.corpora.screening.languages import Array
 from nmt_core.corpora.screening.word_pairs import WordPairs
+from nmt_core.text.language_detection import Array
 
 OFFSETS = (-1, 1, -2, 2, -3, 3)
 """Shifts to test, in lines; positive if the target is late."""

@@ -13,8 +13,8 @@ from nmt_core.corpora.filters import PLAINLY_WRONG, FindingKind, make_comparison
 from nmt_core.corpora.parallel_text import CorpusReading, Pair, PairRows, Problem, read_pairs
 from nmt_core.corpora.repairs import REPAIRS, RepairName
 from nmt_core.corpora.screening.alignment import find_misalignment
-from nmt_core.corpora.screening.languages import Array, LanguageScorer, find_base, load_scorer
 from nmt_core.corpora.screening.screen import count_differing_literals
+from nmt_core.text.language_detection import Array, LanguageScorer, find_base, load_scorer
 
 SampleRow = tuple[str, ...]
 """A line of each side: a pair, or one line of monolingual text."""

@@ -17,9 +17,9 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig, count_letters
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.languages import Array, load_scorer
 from nmt_core.corpora.screening.word_pairs import WordPairs
 from nmt_core.literals.checking import check_literals, find_loop
+from nmt_core.text.language_detection import Array, load_scorer
 
 FILTERS: tuple[FilterName, ...] = get_args(FilterName)
 

@@ -15,7 +15,6 @@ from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.repairs import REPAIRS
 from nmt_core.corpora.screening.alignment import BLOCK, find_misalignment
 from nmt_core.corpora.screening.inspection import Finding, inspect_sample, settle_findings
-from nmt_core.corpora.screening.languages import load_scorer
 from nmt_core.corpora.screening.screen import (
     FILTERS,
     Screen,
@@ -24,6 +23,7 @@ from nmt_core.corpora.screening.screen import (
     measure_repetition,
 )
 from nmt_core.corpora.screening.word_pairs import LEARNING, LEVELS, MAX_READ, WordPairs
+from nmt_core.text.language_detection import load_scorer
 from tests.support.demo import draw_corpus
 from tests.support.formats import read_as_windows
 

@@ -9,10 +9,10 @@ import psutil
 import pytest
 
 from nmt_core.base.errors import DocumentError
+from nmt_core.documents.document import SAMPLE_CHARACTERS
 from nmt_core.documents.plan import Segmenter
 from nmt_core.server.errors import RequestError
 from nmt_core.server.segmentation import (
-    SAMPLE_CHARACTERS,
     SourceText,
     Workers,
     count_cost,

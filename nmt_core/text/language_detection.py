@@ -1,4 +1,4 @@
-"""Identify the languages of many lines at once by py3langid's classifier of byte n-grams.
+"""Identify the languages of lines by py3langid's classifier of byte n-grams.
 
 py3langid reads a line byte by byte in Python, which takes 0.8 milliseconds for a line of EuroParl.
 Its automaton and its table are arrays, so that a batch takes a tenth of this time.
@@ -7,10 +7,12 @@ Its automaton and its table are arrays, so that a batch takes a tenth of this ti
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
@@ -28,18 +30,44 @@ LINES_AT_ONCE = 1000
 MIN_LETTERS = 16
 """Lines with fewer letters are not judged."""
 
+DETECTION_CHARACTERS = 2000
+"""Maximum characters of a text for language detection; more do not help."""
+
+CLOSEST = {"nb": "no", "fil": "tl"}
+"""Codes of the classifier for languages that it knows under another code."""
+
+CHARACTER_SETS = {"Hans": "gb2312", "Hant": "big5"}
+"""Encodings that have the characters of a Chinese script, but few that only the other has."""
+
 
 class LanguageScorer:
     """Scores lines by the likelihood of each language that py3langid knows."""
 
     def __init__(self) -> None:
-        model = _load_classifier()
+        model = self._classifier = _load_classifier()
         self.codes: list[str] = list(model.nb_classes)
         self._table = np.ascontiguousarray(model.nb_ptc, dtype=np.float32)
         self._priors = np.asarray(model.nb_pc).astype(np.float32)
         self._moves = np.frombuffer(model.tk_nextmove, np.uint32)
         self._rows = np.frombuffer(model.tk_row, np.uint16).astype(np.int64) << 8
         self._outputs = np.array(model.tk_output, np.int64)
+
+    def rank(self, text: str, among: Sequence[str]) -> list[tuple[str, float]]:
+        """Return the languages of ``among``, most likely first, with their probabilities.
+
+        The probabilities are among all languages. The script of the text decides between codes of
+        one language, such as zh-Hans and zh-Hant. If the classifier knows none of the codes, the
+        result is the first with the probability 0.
+        """
+        text = text[:DETECTION_CHARACTERS]
+        codes: dict[str, list[str]] = {}
+        for code in among:
+            base = find_base(code)
+            codes.setdefault(CLOSEST.get(base, base), []).append(code)
+        shares = dict(self._classifier.rank(text))
+        known = [base for base in codes if base in shares]
+        ranked = sorted(known, key=lambda base: -shares[base])  # stable, so that the first wins
+        return [(pick_script(text, codes[b]), shares[b]) for b in ranked] or [(among[0], 0.0)]
 
     def score(self, lines: Sequence[str]) -> Scores:
         """Return log-likelihoods over the square root of a line's bytes, (lines, languages).
@@ -113,6 +141,26 @@ def find_base(language: str) -> str:
     return language.partition("-")[0]
 
 
+def pick_script(text: str, codes: Sequence[str]) -> str:
+    """Return the code whose script has most characters of a text; the first of equal ones."""
+    return codes[0] if len(codes) == 1 else max(codes, key=lambda code: _count_script(text, code))
+
+
+def _count_script(text: str, code: str) -> int:
+    """Return the number of characters that belong to the script of a language code."""
+    from babel.core import get_global  # slow to import, and few languages need it
+
+    likely, spelt = get_global("likely_subtags"), code.replace("-", "_")
+    full = f"{spelt}_{likely.get(spelt) or likely.get(find_base(code))}"
+    found = regex.search(r"_([A-Za-z]{4})(?:_|$)", full)
+    script = found[1].title() if found else ""
+    if encoding := CHARACTER_SETS.get(script):
+        return len(text.encode(encoding, "ignore").decode(encoding))
+    with suppress(regex.error):  # a script of several, such as Jpan
+        return len(regex.findall(rf"\p{{Script={script}}}", text))
+    return 0
+
+
 def _load_classifier() -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier  # 2 seconds
@@ -121,7 +169,7 @@ def _load_classifier() -> Any:
         raise CorpusError(
             f"languages cannot be identified without py3langid; run: {command}"
         ) from None
-    return LanguageIdentifier.from_model_file(MODEL_FILE)
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 def _prepare(line: str) -> bytes:
