@@ -13,10 +13,10 @@ NAMES = ("news", "own")
 """The tags that the translator knows."""
 
 
-def tagged_translator(**changes):
+def tagged_translator(names=NAMES, **changes):
     """A whole translator whose vocabularies have tags and which would write tags without end."""
     plain = tiny_translator(**changes)
-    vocabulary = plain.source.vocabulary.with_tags(NAMES)
+    vocabulary = plain.source.vocabulary.with_tags(names)
     torch.manual_seed(derive_seed(2))
     model = build_model(MODEL, source_size=len(vocabulary), target_size=len(vocabulary))
     numbers = tuple(vocabulary.tags.values())

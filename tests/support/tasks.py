@@ -10,6 +10,8 @@ from nmt_core.base.errors import DocumentError
 class Words:
     """Splits lines into words."""
 
+    tags = ()
+
     def tokens(self, line):
         return [f"▁{word}" for word in line.split()]
 

@@ -58,14 +58,18 @@ def judge_by_score(bound):
     )
 
 
-def export(folder, *, translator=None, model=MODEL, engines=(), texts=()):
-    """Return a sealed translator in a folder, the same one or another."""
+def export(folder, *, translator=None, model=MODEL, engines=(), texts=(), directions=()):
+    """Return a sealed translator in a folder, the same one or another.
+
+    ``directions`` has the direction of each golden sentence of a multilingual model.
+    """
     write_bundle(
         folder,
         translator=translator or tiny_translator(),
         model_config=model.model_dump(mode="json"),
         papers=("# A tiny model\n", {"bomFormat": "CycloneDX"}, texts),
         golden_sentences=LINES,
+        golden_directions=directions,
         engines=engines,
     )
     return folder

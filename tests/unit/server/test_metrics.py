@@ -27,7 +27,7 @@ def model():
 
 
 def watch(model, problem=""):
-    return SimpleNamespace(watched=[SimpleNamespace(model=model, problem=problem)])
+    return SimpleNamespace(watched=[SimpleNamespace(models=(model,), problem=problem)])
 
 
 def test_batch_is_counted(model):
