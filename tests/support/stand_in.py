@@ -112,7 +112,8 @@ def serve_stand_in(*translators, keys=None, **settings):
     translators = list(translators) or [StandIn()]
     loaded = {f"{number}": one for number, one in enumerate(translators)}
     watched = [
-        WatchedModel(StandInSource(name).poll, one.languages.codes) for name, one in loaded.items()
+        WatchedModel(StandInSource(name).poll, one.languages and one.languages.codes)
+        for name, one in loaded.items()
     ]
     models = Models(watched, lambda folder: loaded[folder.name])
     return build_app(models, ServerConfig(**settings), read_keys(keys) if keys else None)
