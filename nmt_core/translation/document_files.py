@@ -46,8 +46,8 @@ def choose_for_document(
     Raises:
         ConfigError: if the model does not have the direction, or has several targets.
     """
-    is_chosen = translator.languages and not (source or target)
-    if is_chosen or not list_candidates(translator.directions, source, target):
+    candidates = list_candidates(translator.directions, source, target)
+    if translator.has_direction(source, target) or not candidates:
         return translator.choose(source, target)
     sample = ""
     with suppress(DocumentError, OSError):

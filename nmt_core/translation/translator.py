@@ -65,13 +65,13 @@ class Translator(SentenceTranslator):
     def choose(self, source: str | None = None, target: str | None = None) -> Self:
         """Return a translator of one direction of a multilingual model.
 
-        None stands for the only language that is possible. A translator from a language into the
-        same returns texts as they are.
+        None stands for the only language that is possible, or for that of this translator. A
+        translator from a language into the same returns texts as they are.
 
         Raises:
             ConfigError: if the model does not have the direction, or has several.
         """
-        if self.languages and source is None and target is None:
+        if self.has_direction(source, target):
             return self
         if self.whole:
             return cast("Self", self.whole.choose(source, target))
@@ -81,11 +81,18 @@ class Translator(SentenceTranslator):
                 raise ConfigError("the model does not name its languages; name no source or target")
             return self
         direction = find_direction(directions, source, target)
-        if (languages := direction.languages) == self.languages:
-            return self
-        if languages not in self._chosen:
-            self._chosen[languages] = self._choose(direction)
-        return self._chosen[languages]
+        if direction.languages not in self._chosen:
+            self._chosen[direction.languages] = self._choose(direction)
+        return self._chosen[direction.languages]
+
+    def has_direction(self, source: str | None, target: str | None) -> bool:
+        """Return whether this translator has one direction, and these languages; None is any."""
+        languages = self.languages
+        return (
+            languages is not None
+            and source in (None, languages.source)
+            and target in (None, languages.target)
+        )
 
     @cached_property
     def _chosen(self) -> dict[Languages, Self]:
@@ -183,8 +190,8 @@ class Translator(SentenceTranslator):
         Raises:
             ConfigError: if the model does not have the direction, or has several.
         """
-        is_chosen = self.languages or not self.directions
-        if is_chosen and source is None and target is None:
+        is_nameless = not (self.directions or self.languages or source or target)
+        if is_nameless or self.has_direction(source, target):
             return self._translate_texts(texts, beam_size, whole=whole)
         options: Any = {"beam_size": beam_size, "whole": whole}
         if not self.directions:
