@@ -16,6 +16,7 @@ from babel import Locale, UnknownLocaleError
 
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, ConfigError, NmtError
+from nmt_core.base.languages import MULTIPLE
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.server.schemas import Detected
 from nmt_core.text.language_codes import LanguageCodes
@@ -71,7 +72,8 @@ class WatchedModel:
 
     poll: Poll
     pair: LanguageCodes | None = None
-    """Languages of a model that does not name its languages, or the only direction to serve."""
+    """Languages of a model that does not name its languages, or the only direction to serve; all
+    are served if one of the codes is ``MULTIPLE``."""
     models: tuple[ServedModel, ...] = ()
     """The model, once for each of its directions; all share an engine."""
     problem: str = ""
@@ -110,21 +112,19 @@ class WatchedModel:
         self, folder: Path, translator: Translator
     ) -> dict[LanguageCodes, Translator]:
         """Return a translator for each pair of languages to serve."""
-        pairs = [each.languages.codes for each in translator.directions]
-        if pairs:
-            directions = {pair: translator.choose(*pair) for pair in pairs}
-            if self.pair:
-                directions = {self.pair: translator.choose(*self.pair)}
+        named = self.pair if self.pair and MULTIPLE not in self.pair else None
+        if translator.directions:
+            pairs = [each.languages.codes for each in translator.directions]
+            directions = {pair: translator.choose(*pair) for pair in ([named] if named else pairs)}
         else:
-            pair = translator.languages.codes if translator.languages else self.pair
+            pair = translator.languages.codes if translator.languages else named
             if pair is None:
                 raise ConfigError(
                     f"{folder} does not name its languages; give them before the folder, such as "
                     f"de-en={folder}"
                 )
             directions = {pair: translator}
-        named = [self.pair] if self.pair else []
-        expected = [model.pair for model in self.models] or named
+        expected = [model.pair for model in self.models] or ([named] if named else [])
         if missing := [pair for pair in expected if pair not in directions]:
             name = name_pairs(missing)
             raise ConfigError(

@@ -150,6 +150,7 @@ class Exports:
         (None, ["de-en fr-en", "de-en en-fr"], ["de-en", "fr-en"], "de-en, en-fr, not fr-en; give"),
         (None, ["plain", "de-en fr-en"], ["de-en", "fr-en"], ""),
         (None, ["de-en fr-en", "plain"], ["de-en", "fr-en"], "translates de-en, not fr-en; give"),
+        (("mul", "en"), ["plain", "de-en fr-en"], ["de-en", "fr-en"], ""),
         (("fr", "en"), ["de-en fr-en", "fr-en en-fr"], ["fr-en"], ""),
         (("fr", "en"), ["de-en fr-en", "de-en en-fr"], ["fr-en"], "does not translate from fr"),
     ],
