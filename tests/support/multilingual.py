@@ -1,12 +1,16 @@
-"""Translators of several directions: scripted ones, and a whole one for exports."""
+"""Translators of several directions: scripted ones, and an exported one."""
 
 from dataclasses import dataclass, replace
 
+from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Hypothesis
-from nmt_core.text.vocabulary import name_target
+from nmt_core.text.aligner.learning import Shortlist
+from nmt_core.text.vocabulary import EOS, name_target
 from nmt_core.translation.directions import DirectionConfig
+from nmt_core.translation.engine_export import prepare_engines
 from tests.support.scripted import ScriptedEngine, scripted_translator
 from tests.support.tagged import tagged_translator
+from tests.support.tiny import LINES, MODEL, export
 
 GERMAN = "Wir haben die Sitzung auf die nächste Woche verschoben."
 FRENCH = "Nous avons reporté la réunion à la semaine prochaine."
@@ -48,7 +52,25 @@ def multilingual_translator(*pairs, pivot=("de-fr",), tags=("news",)):
     )
 
 
-def whole_multilingual_translator(**changes):
-    """Return an untrained Transformer with the directions of ``PAIRS``, and de-fr by English."""
+def export_multilingual(folder):
+    """Return an export with a glossary and a second engine, and its untrained Transformer.
+
+    Its directions are those of ``PAIRS``, and de-fr through English.
+    """
     plain = tagged_translator([*map(name_target, ("de", "en", "fr"))])
-    return replace(plain, directions=list_directions(*PAIRS, pivot=("de-fr",)), **changes)
+    terms = Glossary({"Haus": ("manor",)}, ("de", "en"))
+    directions = list_directions(*PAIRS, pivot=("de-fr",))
+    translator = replace(plain, directions=directions, glossaries=(terms,))
+    words = range(EOS, min(translator.target.vocabulary.tags.values()))
+    golden = ["de-en", "en-fr", "fr-en", "de-fr"]
+    engines, _ = prepare_engines(
+        ["int8"],
+        translator=translator,
+        model_config=MODEL,
+        folder=folder,
+        text=(LINES, LINES, golden),
+        threads=1,
+        shortlist=Shortlist([*words], {}),
+    )
+    bundle = folder / "export"
+    return export(bundle, translator=translator, engines=engines, directions=golden), translator

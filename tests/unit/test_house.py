@@ -48,12 +48,12 @@ BUDGETS = {
     "tests/unit/stages": 7180,
     "tests/unit/text": 1365,
     "tests/unit/training": 1211,
-    "tests/unit/translation": 3155,
+    "tests/unit/translation": 3115,
     "tests/e2e": 510,
     "tests/integration": 3810,
     "tests/laws": 5490,
     "tests/orchestration": 2442,
-    "tests/support": 3500,
+    "tests/support": 3518,
     "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""

@@ -2,20 +2,18 @@
 
 import pytest
 
-from nmt_core.base.languages import Languages
 from nmt_core.cli import options
-from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
 from nmt_core.translation.translator import Translator
 from tests.support.commands import refuse, run
 from tests.support.multilingual import (
     ENGLISH,
     FRENCH,
     GERMAN,
+    export_multilingual,
     multilingual_translator,
-    whole_multilingual_translator,
 )
 from tests.support.scripted import scripted_translator
-from tests.support.tiny import LINES, export
+from tests.support.tiny import LINES
 
 IN_TARGET = "already in the target language"
 
@@ -25,20 +23,12 @@ def scripted(monkeypatch):
     monkeypatch.setattr(options.Translator, "load", lambda *_, **__: multilingual_translator())
 
 
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    return export(
-        tmp_path_factory.mktemp("multilingual") / "export",
-        translator=whole_multilingual_translator(),
-        directions=["de-en", "en-fr", "fr-en", "de-fr"],
-    )
-
-
 @pytest.mark.usefixtures("scripted")
 @pytest.mark.parametrize("whole", [[], ["--whole-lines"]])
 def test_lines_of_mixed_languages_need_only_the_target(tmp_path, whole):
     lines = [GERMAN, ENGLISH, "", FRENCH, "42"]
     words = ("translate", "--model", tmp_path, "--to", "en", "--checks", *whole)
+    (tmp_path / "terms").write_text("Haus\thut\n")
     result = run(*words, lines="".join(f"{line}\n" for line in lines))
 
     assert result.stdout.splitlines() == [
@@ -49,7 +39,8 @@ def test_lines_of_mixed_languages_need_only_the_target(tmp_path, whole):
         "42\tkept",
     ]
     assert result.stderr == f"1 of 5 lines needs review: line 2: {IN_TARGET}\n"
-    assert run(*words, "--from", "fr", GERMAN).stdout == f"EN {GERMAN}\tkept\n"
+    named = run(*words, "--from", "de", "--glossary", tmp_path / "terms", "Haus")
+    assert named.stdout == "EN hut\tkept\n"
 
 
 @pytest.mark.usefixtures("scripted")
@@ -109,33 +100,20 @@ def test_each_document_has_its_own_source(tmp_path):
     assert "is not a file" in refuse(*words, tmp_path / "none.txt")
 
 
-@pytest.mark.usefixtures("scripted")
-def test_terms_and_memory_belong_to_a_direction(tmp_path):
-    (tmp_path / "terms").write_text("Haus\thut\n")
-    memory = TranslationMemory(tmp_path / "memory.db")
-    memory.put(MemoryScope(Languages(source="fr", target="en")), [MemoryUnit(FRENCH, "Later.")])
-    words = ("translate", "--model", tmp_path, "--to", "en")
-    recalled = run(*words, "--memory", memory.path, GERMAN, FRENCH)
-    named = run(*words, "--from", "de", "--glossary", tmp_path / "terms", "Haus")
-
-    assert recalled.stdout == f"EN {GERMAN}\nLater.\n"
-    assert recalled.stderr == "1 of 2 lines from the memory\n"
-    assert named.stdout == "EN hut\n"
-
-
-def test_commands_on_an_export_agree_with_python(exported, tmp_path):
-    line, translator = LINES[0], Translator.load(exported)
-    chosen = translator.choose("en", "fr")
+def test_commands_on_an_export_agree_with_python(tmp_path):
+    exported, _ = export_multilingual(tmp_path / "models")
+    line, chosen = LINES[0], Translator.load(exported, engine="torch").choose("en", "fr")
     pair = ("--model", exported, "--from", "en", "--to", "fr")
+    torch = (*pair, "--engine", "torch")
     [[best]], [[drawn]] = chosen.search([line], n_best=1), chosen.sample([line])
     token, share = chosen.next_tokens(line, "", 1)[0]
     for name, text in (("source", line), ("reference", chosen.translate_sentences([line])[0])):
         (tmp_path / name).write_text(f"{text}\n")
     sides = ("--source", tmp_path / "source", "--reference", tmp_path / "reference")
 
-    assert run("translate", *pair, line).stdout == f"{chosen.translate(line)}\n"
-    assert run("explain", *pair, line).stdout.split("\t")[2:4] == [f"{best.score:.4f}", best.text]
+    assert run("translate", *torch, line).stdout == f"{chosen.translate(line)}\n"
+    assert run("explain", *torch, line).stdout.split("\t")[2:4] == [f"{best.score:.4f}", best.text]
     assert run("sample", *pair, line).stdout.split("\t")[2] == f"{drawn.score:.4f}"
     assert run("next", *pair, "-k", 1, line).stdout == f"{token}\t{share:.4f}\n"
-    assert "100.0 to 100.0" in run("evaluate", *pair, *sides, "--metric", "chrf").stdout
+    assert "100.0 to 100.0" in run("evaluate", *torch, *sides, "--metric", "chrf").stdout
     assert "torch: all golden sentences are" in run("verify", "--model", exported).stdout

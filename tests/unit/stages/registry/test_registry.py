@@ -274,7 +274,7 @@ def test_options_of_serve_and_follow_are_passed_on(monkeypatch, name, pair):
         assert CliRunner().invoke(program.app, command).exit_code == 0
     [watched], load, config = serve.call_args.args
 
-    assert (watched.pair, watched.model) == (pair, None)
+    assert (watched.pair, watched.models) == (pair, ())
     assert (serve.call_args.kwargs, load.keywords) == ({"keys": Path("keys")}, {"threads": 2})
     assert config == ServerConfig(**settings)
     assert follow.call_args == call(registry, Path("folder"), seconds=2.0)
