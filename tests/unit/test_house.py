@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 3810,
     "tests/laws": 5490,
     "tests/orchestration": 2442,
-    "tests/support": 3518,
+    "tests/support": 3535,
     "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""

@@ -34,14 +34,14 @@ def test_help_of_the_program_imports_no_command(monkeypatch):
 
     assert result.exit_code == 0
     assert re.search(r"fly +Fly away\.", result.stdout)
-    assert run("fly").stderr.startswith("nmt: fly needs no, which is not installed; run: ")
+    assert run("fly").stderr.startswith("nmt: fly requires no, which is not installed; run: ")
 
 
 @pytest.mark.parametrize(
     ("raised", "line"),
     [
         (ConfigError("too high"), "too high"),
-        (ModuleNotFoundError(name="no_wind.west"), "fly needs no_wind, .*; run: .*install '.+'"),
+        (ModuleNotFoundError(name="no_wind.west"), "fly requires no_wind, .*; run: .*install '.+'"),
         (OSError(28, "No space left", "a.txt"), r"a\.txt failed \(No space left\); free disk .+"),
         (OSError(5, "Broken"), r"standard input or output failed \(Broken\); .+"),
         (ModuleNotFoundError(name="nmt_core.wind"), None),

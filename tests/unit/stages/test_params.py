@@ -264,7 +264,8 @@ def test_numbers_that_cost_memory_are_bounded():
 
 
 MAY_BE_NONE = {
-    "examples", "lines", "max_alternatives", "max_characters", "max_n", "max_words", "min_n",
+    "added_pieces", "examples", "lines", "max_alternatives", "max_characters", "max_n", "max_words",
+    "min_n",
     "min_words", "no_repeat_ngram_size", "pictures", "port", "processes",
     "ratio_floor_characters", "resamples", "sampled_softmax", "seed", "threads",
 }  # fmt: skip

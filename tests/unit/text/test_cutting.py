@@ -236,8 +236,8 @@ def test_a_side_reads_a_line_with_its_tag():
     plain = Vocabulary([*SPECIALS, "für", "dich"])
     side = Side(Words("whitespace"), plain.with_tags(["own", "news"]), ("own",))
     read = side.tokenize("fu\u0308r  dich")
-    assert read == Tokenized("fu\u0308r  dich", ["für", "dich"], "own")
-    other = Tokenized("x", ["dich", "und"], None)
+    assert read == Tokenized("fu\u0308r  dich", ["für", "dich"], ("own",))
+    other = Tokenized("x", ["dich", "und"])
     assert side.tokenize(other) is other
     assert side.tokens(other) == ["dich", "und"]
     assert side.ids(other) == [5, UNK]

@@ -79,8 +79,18 @@ def test_plots_contain_the_first_score_and_confidence(tmp_path):
 
 @pytest.mark.parametrize("near", [{}, NEAR])
 def test_download_report_keeps_its_format_on_disk(near):
-    corpus = describe("files") | {"tag": "own"}
-    order = ["kind", "licence", "tag", "pairs", "removed", "weight", "examples", "notices"]
+    corpus = describe("files") | {"tag": "own", "languages": ""}
+    order = [
+        "kind",
+        "licence",
+        "tag",
+        "languages",
+        "pairs",
+        "removed",
+        "weight",
+        "examples",
+        "notices",
+    ]
     corpus = {name: corpus[name] for name in [*order, "origins"]}
     stored = gather({"one": corpus}, near)
     order = ["pairs", "removed", "near_duplicates", "repaired", "noticed", "corpora"]
