@@ -158,9 +158,9 @@ async def test_failed_task_is_explained_and_the_next_runs(caplog, task, argument
 
 @in_a_loop
 async def test_each_task_has_its_own_processor_time():
-    workers = workers_of(seconds=2)
+    workers = workers_of(seconds=1)
 
-    assert await workers.run("me", WORDS, burn, 1.2) == await workers.run("me", WORDS, burn, 1.2)
+    assert await workers.run("me", WORDS, burn, 0.7) == await workers.run("me", WORDS, burn, 0.7)
 
 
 @in_a_loop

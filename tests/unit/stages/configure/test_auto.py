@@ -129,7 +129,6 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
             {"budget.tokens": 4000, "model.dropout": 0.4},
         ),
         # text that is read once needs no dropout: an epoch has some 22 million tokens
-        (["model=auto", MILLION, "train.budget.tokens=3000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=10000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=50000000"], {"model.dropout": 0.1}),
         # the model depends on how often text is read
