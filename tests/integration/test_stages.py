@@ -57,7 +57,7 @@ TINY = [
     "train.budget.epochs=null",
     "train.model.dropout=0.0",
     "evaluate.resamples=20",
-    "evaluate.pictures=2",
+    "evaluate.pictures=1",
     "export.golden_sentences=4",
     # like validation in training
     "evaluate.beam.beam_size=1",

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.search.rules import compute_length_limits
@@ -128,7 +128,6 @@ def test_translations_are_as_frequent_as_probable(options):
 logits = st.lists(st.floats(-8, 8), min_size=3, max_size=9)
 
 
-@settings(max_examples=50)
 @given(logits, st.floats(0.2, 3.0), st.integers(1, 9) | st.none(), st.floats(0.01, 1.0))
 def test_truncation_keeps_the_fewest_sufficient_tokens(logits, temperature, top_k, top_p):
     """Kept tokens are more probable than others, reach p together, and not without the last one."""

@@ -49,7 +49,6 @@ CZECH = ["Předseda výboru přečetl zprávu.", "Příští týden přijde pře
 
 
 @given(line=st.text() | st.sampled_from(CZECH))
-@settings(max_examples=50)
 def test_added_pieces_keep_the_present_ones(line):
     """A model that learns another language keeps the rows of its embeddings."""
     before = Subwords.train(TEXT, SubwordConfig(vocab_size=310), symbols=ALL_SYMBOLS)

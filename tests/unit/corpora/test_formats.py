@@ -482,7 +482,6 @@ def test_a_file_is_read_as_a_stream(tmp_path, monkeypatch):
         assert next(iter(open_units(path, GERMAN).rows)) is not None
 
 
-@settings(max_examples=100)
 @given(
     suffix=st.sampled_from([*WRITERS, "zip"]),
     at=st.floats(0, 1),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.corpora import staging
@@ -24,7 +24,6 @@ def lay_down(folder, pairs):
 
 @pytest.mark.usefixtures("at_once")
 @given(pairs=rows)
-@settings(max_examples=40)
 def test_repeated_pairs_follow_an_equal_pair(tmp_path_factory, pairs):
     digests = lay_down(tmp_path_factory.mktemp("digests") / "pairs", pairs)
     expected = [pair in pairs[:place] for place, pair in enumerate(pairs)]
@@ -33,7 +32,6 @@ def test_repeated_pairs_follow_an_equal_pair(tmp_path_factory, pairs):
 
 @pytest.mark.usefixtures("at_once")
 @given(pairs=rows, others=rows)
-@settings(max_examples=40)
 def test_shared_pairs_have_a_side_of_another(pairs, others):
     digests, other = (np.array(p, np.uint64).reshape(-1, 2) for p in (pairs, others))
     sources, targets = {source for source, _ in others}, {target for _, target in others}
@@ -43,6 +41,5 @@ def test_shared_pairs_have_a_side_of_another(pairs, others):
 
 @pytest.mark.usefixtures("at_once")
 @given(flags=st.lists(st.booleans(), max_size=20))
-@settings(max_examples=40)
 def test_a_mask_is_iterated_whole(flags):
     assert [*iterate_mask(np.array(flags, dtype=np.bool_))] == flags

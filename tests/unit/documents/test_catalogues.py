@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from babel.messages.pofile import read_po
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
@@ -201,7 +201,6 @@ LOOKS = st.sampled_from(
 )
 
 
-@settings(max_examples=50)
 @given(VALUES, LOOKS, st.sampled_from(["\n", "\r\n"]))
 def test_unchanged_json_stays_byte_for_byte(value, write, end):
     data = write(value).replace("\n", end).encode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
@@ -80,7 +80,6 @@ def test_unchanged_text_stays(text):
 
 
 @given(fragments, answers)
-@settings(max_examples=50)
 def test_tags_are_neither_lost_nor_invented(text, answered):
     for translated in (answer(read_html(text), answered), shout(read_html(text))):
         assert outline(translated) == outline(text)

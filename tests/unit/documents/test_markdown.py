@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -97,7 +97,6 @@ def test_unchanged_text_stays(text):
 @example("~~<b>~~s~~", "</b>")  # two passages have other markup than both together
 @example("`<br>a\\\n<br>]", " `")
 @example("x\n\\ \n&", "/b>")  # a backslash that is no line break at the end of a line
-@settings(max_examples=60)
 @given(documents, documents)
 def test_markup_is_neither_lost_nor_invented(text, answered):
     echo = Echo(lambda line: line[::-1])

@@ -2,7 +2,7 @@ from collections import Counter
 from itertools import count
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nmt_core.documents.plan import Plan, Segmenter, flatten
@@ -76,7 +76,6 @@ def test_unchanged_passage_stays(passage):
 
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20), st.integers(0, 5))
-@settings(max_examples=50)
 def test_tags_are_kept_in_their_pairs(passage, text, shift):
     def answer(line):
         source = len(list_words(line))
@@ -89,7 +88,6 @@ def test_tags_are_kept_in_their_pairs(passage, text, shift):
 
 
 @given(passages(), st.text("ab .,本\n<&", max_size=20))
-@settings(max_examples=50)
 def test_text_is_the_answer(passage, text):
     assume(not passage.breaks)
     plan = Plan([passage], Segmenter("en"))
@@ -102,7 +100,6 @@ def test_text_is_the_answer(passage, text):
 
 
 @given(passages(), st.text("ab .,本\n", max_size=20))
-@settings(max_examples=50)
 def test_number_of_lines_stays(passage, text):
     assume(passage.breaks)
 

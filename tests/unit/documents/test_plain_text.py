@@ -1,7 +1,7 @@
 import textwrap
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.plain_text import LINE_END, read_plain_text
@@ -33,7 +33,6 @@ def test_line_ends_stay(text, answered):
 
 
 @given(paragraphs, st.integers(30, 120), st.sampled_from(["\n", "\r\n"]), st.text(SIGNS))
-@settings(max_examples=50)
 def test_number_of_wrapped_lines_stays(words, width, end, answered):
     text = end.join(textwrap.wrap(" ".join(words), width))
 

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -103,7 +103,6 @@ def test_scores_are_those_of_the_sacrebleu_program(command_line, metric, name):
     assert f"{name}|{theirs['signature']}" == ours.signature
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=6))
 @pytest.mark.parametrize("name", SCORERS)
 def test_scores_of_sums_are_sacrebleus(name, pairs):

@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.documents.plan import Segmenter
@@ -72,7 +72,6 @@ SMALL = {"batch_tokens": 40, "portion_tokens": 20}
     portion=st.integers(1, 60),
     workers=st.integers(1, 3),
 )
-@settings(max_examples=40)
 @in_a_loop
 async def test_everyone_gets_their_own_translations(requests, batch, portion, workers):
     async with Running(batch_tokens=batch, portion_tokens=portion, workers=workers) as running:

@@ -1,7 +1,7 @@
 """API keys admit users, and rates limit them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
@@ -20,7 +20,6 @@ def spend(rates, user, texts=1):
 
 
 @given(st.integers(1, 30), st.lists(st.integers(0, 90), max_size=30))
-@settings(max_examples=60)
 def test_a_minute_admits_the_rate_after_one_request(rate, pauses):
     rates, user, now, due = RateLimit(), User("me", rate), 0.0, 0.0
     with pytest.MonkeyPatch.context() as patch:

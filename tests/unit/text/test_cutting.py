@@ -4,7 +4,7 @@ import json
 from itertools import count, islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -79,7 +79,6 @@ def find_loop_by_trying(words):
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=16))
-@settings(max_examples=60)
 def test_a_loop_is_found_like_by_brute_force(words):
     assert [*find_loop(words)] == find_loop_by_trying(words)
 
@@ -125,7 +124,6 @@ def test_words_are_joined_with_a_space_each():
 
 
 @given(st.integers(0, 50), st.integers(1, 12))
-@settings(max_examples=50)
 def test_a_sample_is_even_and_limited(total, most):
     lines = [f"{number}" for number in range(total)]
     step = next(step for step in count(1) if len(range(0, total, step)) <= most)
@@ -252,7 +250,6 @@ def test_a_side_reads_a_line_with_its_tag():
     st.none() | st.integers(0, 5),
     st.lists(st.text("abX", min_size=1, max_size=2), max_size=2, unique=True),
 )
-@settings(max_examples=60)
 def test_a_vocabulary_has_frequent_tokens_and_all_symbols(counts, least, most, symbols):
     made = Vocabulary.most_frequent(
         counts | {"<s>": 9}, max_size=most, min_count=least, symbols=symbols

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base.errors import ConfigError
@@ -19,7 +19,6 @@ from tests.support.subword_pairs import subwords, write_lines
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 5))
-@settings(max_examples=50)
 def test_each_line_is_drawn_once_in_order(total, count, seed):
     chosen = draw_line_numbers(total, count, seed)
     assert len({*chosen}) == len(chosen) == min(total, count)

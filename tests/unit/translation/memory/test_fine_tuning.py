@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.corpora.filters import FilterConfig
@@ -47,7 +47,6 @@ def test_each_is_learnt_held_out_or_dropped(some, distance, share):
 
 
 @given(some=corrections, more=corrections)
-@settings(max_examples=40)
 def test_held_out_ones_were_never_learnt(some, more):
     """Independent of other corrections and of spelling."""
     early, late = prepare(some), prepare(more)
@@ -58,7 +57,6 @@ def test_held_out_ones_were_never_learnt(some, more):
 
 
 @given(some=corrections, tested=st.sets(sentences), learnt=st.sets(sentences))
-@settings(max_examples=50)
 def test_no_held_out_correction_leaks(some, tested, learnt):
     split = prepare(some, known=([line.upper() for line in tested], learnt))
     for one in (*split.learnt, *split.held_out):

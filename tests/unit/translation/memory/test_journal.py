@@ -298,7 +298,6 @@ def test_the_newest_approved_correction_is_used(tmp_path_factory, at_once, given
 
 
 @given(TEXTS, TEXTS)
-@settings(max_examples=50)
 def test_selected_text_is_a_line(source, target):
     entry = SuggestedEntry(**dict(suggestion(source, target)), time="")
     correction = Correction("i", entry, "approved", 1)
