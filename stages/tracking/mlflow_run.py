@@ -25,8 +25,9 @@ from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID, MLFLOW_USER
 
 import nmt_core
 from nmt_core.base import files, seal
+from nmt_core.base.languages import read_languages
 from nmt_core.search.engine import find_program
-from nmt_core.translation.loading import list_engines
+from nmt_core.translation.loading import DIRECTIONS, list_engines
 from stages import paths
 from stages.tracking.journal import (
     BUNDLE_DIGEST,
@@ -205,7 +206,7 @@ class MlflowRun:
                 artifacts={"bundle": str(folder)},
                 code_paths=[str(_pack_library(Path(scratch)))],
                 pip_requirements=list_requirements(folder),
-                input_example=(["Ein Haus steht am Fluss."], {"beam_size": 0}),
+                input_example=(["Ein Haus steht am Fluss."], _make_params(folder)),
                 registered_model_name=name,
                 tags=tags,
             )
@@ -242,6 +243,14 @@ def _pack_library(folder: Path) -> Path:
         for file in sorted(library.rglob("*.py")):
             archive.write(file, file.relative_to(library.parent))
     return packed
+
+
+def _make_params(folder: Path) -> dict[str, int | str]:
+    """Return an example of the parameters of a request; several directions need a target."""
+    params: dict[str, int | str] = {"beam_size": 0, "source": "", "target": ""}
+    if (path := folder / DIRECTIONS).exists():
+        params["target"] = read_languages(files.read_json(path)[0]["languages"]).target
+    return params
 
 
 def _read_card(folder: Path) -> str:

@@ -26,14 +26,16 @@ class TranslationModel(PythonModel):
     def predict(  # type: ignore[override]  # MLflow accepts a method without a context
         self, model_input: list[str], params: dict[str, Any] | None = None
     ) -> list[str]:
-        """Return the translations of lines; ``params["beam_size"]`` 0 is the exported beam size.
+        """Return the translations of lines.
+
+        ``params`` may have ``beam_size``, ``source`` and ``target``; 0 and "" are the defaults.
 
         Raises:
             MlflowException: if the translator rejects the request.
         """
-        beam_size = (params or {}).get("beam_size") or None
+        chosen = {name: value for name, value in (params or {}).items() if value}
         try:
-            return self.translator.translate(model_input, beam_size=beam_size)
+            return self.translator.translate(model_input, **chosen)
         except NmtError as error:
             raise MlflowException(str(error), INVALID_PARAMETER_VALUE) from None
 
