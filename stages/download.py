@@ -183,13 +183,11 @@ def list_notices(report: DownloadReport) -> Iterator[str]:
 def list_tags(report: DownloadReport, directions: Sequence[Languages]) -> list[list[str]]:
     """Return the tags of each corpus: its target, if there are several, and its domain."""
     several = len(list_targets(directions)) > 1
-    return [
-        [
-            *([name_target(read_languages(corpus.languages).target)] if several else []),
-            *filter(None, [corpus.tag]),
-        ]
-        for corpus in report.corpora.values()
-    ]
+    tags = []
+    for corpus in report.corpora.values():
+        target = name_target(read_languages(corpus.languages).target) if several else ""
+        tags.append([*filter(None, (target, corpus.tag))])
+    return tags
 
 
 def check_pairs(

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count, takewhile
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,9 @@ def run(
         evaluation = evaluation.model_copy(update={"directions": evaluation.directions | further})
     else:
         evaluation = evaluations[languages]
-    sentences = sorted(chain.from_iterable(p.sentences for p in parts.values()), key=by_number)
+    sentences = sorted(
+        chain.from_iterable(p.sentences for p in parts.values()), key=attrgetter("number")
+    )
     page = render_run_page(
         evaluation,
         record,
@@ -124,11 +126,6 @@ class EvaluatedDirection:
     """Seconds of translation."""
     evaluation: Evaluation
     sentences: Sequence[JudgedSentence]
-
-
-def by_number(sentence: JudgedSentence) -> int:
-    """Return the line number of a sentence."""
-    return sentence.number
 
 
 def evaluate_direction(

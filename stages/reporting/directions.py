@@ -60,10 +60,6 @@ def combine_evaluations(parts: Mapping[Languages, Evaluation]) -> Evaluation:
         literals=lines,
         confidence=ConfidenceReport(missing="each direction has its own"),
         length_penalty=fmean(each.length_penalty for each in evaluations),
-        beam_sizes={
-            size: fmean(each.beam_sizes.get(size, value) for each in evaluations)
-            for size, value in first.beam_sizes.items()
-        },
         slices={str(languages): slice_direction(languages, e) for languages, e in parts.items()},
         verdict=combine_verdicts(parts),
         directions={

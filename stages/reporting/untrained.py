@@ -79,14 +79,14 @@ def evaluate_untrained(
     validation, test = (read_pairs_by_direction(inputs, name) for name in ("validation", "test"))
     results = {}
     for languages, pivots in list_untrained(learned).items():
-        direct = DirectionConfig(languages=languages, trained=False)
-        ways = [direct, *(direct.model_copy(update={"pivot": pivot}) for pivot in pivots)]
-        compared = join_pairs(validation, languages)[:MAX_COMPARED]
+        ways = [
+            DirectionConfig(languages=languages, trained=False, pivot=pivot)
+            for pivot in (None, *pivots)
+        ]
+        compared, way = join_pairs(validation, languages)[:MAX_COMPARED], ways[-1]
         if len(compared) >= MIN_COMPARED:
-            scores = [score_way(params, trained, way, compared)[0] for way in ways]
+            scores = [score_way(params, trained, each, compared)[0] for each in ways]
             way = ways[scores.index(max(scores))]
-        else:
-            way = ways[-1]
         results[str(languages)] = measure_way(params, trained, way, join_pairs(test, languages))
     return results
 
