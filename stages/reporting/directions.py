@@ -43,10 +43,8 @@ def combine_evaluations(parts: Mapping[Languages, Evaluation]) -> Evaluation:
     evaluations = [*parts.values()]
     first = evaluations[0]
     loss = fmean(each.cross_entropy for each in evaluations)
-    lines = KeptLiterals(
-        lines=sum(each.literals.lines for each in evaluations),
-        kept=sum(each.literals.kept for each in evaluations),
-    )
+    literals = [each.literals for each in evaluations]
+    lines, kept = sum(each.lines for each in literals), sum(each.kept for each in literals)
     return Evaluation(
         scores={
             name: average_scores([e.scores[name] for e in evaluations]) for name in first.scores
@@ -57,7 +55,7 @@ def combine_evaluations(parts: Mapping[Languages, Evaluation]) -> Evaluation:
         length_ratio=fmean(each.length_ratio for each in evaluations),
         source_unknown_rate=fmean(each.source_unknown_rate for each in evaluations),
         failures=dict(sum((Counter(each.failures) for each in evaluations), Counter())),
-        literals=lines,
+        literals=KeptLiterals(lines=lines, kept=kept),
         confidence=ConfidenceReport(missing="each direction has its own"),
         length_penalty=fmean(each.length_penalty for each in evaluations),
         slices={str(languages): slice_direction(languages, e) for languages, e in parts.items()},
