@@ -223,7 +223,7 @@ def main(
     ] = None,
     learning: Annotated[
         bool | None,
-        typer.Option(help="Nightly learning from corrections; unchanged by default."),
+        typer.Option(help="Daily fine-tuning on corrections; unchanged by default."),
     ] = None,
     notify: Annotated[
         str | None,

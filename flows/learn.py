@@ -152,7 +152,7 @@ def compose_params(
 
 def main(
     journal: Annotated[
-        Path, typer.Option(help="The journal of corrections, as nmt serve writes it.")
+        Path, typer.Option(help="Journal of nmt serve --corrections.")
     ] = paths.CORRECTIONS,
     *,
     approved: Annotated[bool, typer.Option(help="Train only on approved corrections.")] = False,

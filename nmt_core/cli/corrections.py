@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
 
 corrections = typer.Typer(
-    help="Decide on corrections.",
+    help="Review corrections of users.",
     add_completion=False,
     rich_markup_mode="markdown",
     no_args_is_help=True,
 )
 memory = typer.Typer(
-    help="Keep approved translations.",
+    help="Manage a translation memory.",
     add_completion=False,
     rich_markup_mode="markdown",
     no_args_is_help=True,
@@ -76,7 +76,7 @@ def approve(
     *,
     ids: IdsOption = None,
     journal: JournalOption,
-    every: Annotated[bool, typer.Option("--all", help="Approve all suggested ones.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Approve all suggestions.")] = False,
     memory: ServedMemoryOption = None,
     shared: Annotated[
         bool, typer.Option("--shared", help="Serve them from the memory to users of any key.")
@@ -154,7 +154,7 @@ def delete(
 
 @corrections.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as one of TMX or XLIFF.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as a TMX or XLIFF file.")],
     *,
     journal: JournalOption,
     languages: PairOption,
@@ -181,7 +181,7 @@ def import_file(
 
 @memory.command("import")
 def import_units(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as one of TMX or TSV.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Such as a TMX or TSV file.")],
     *,
     memory: MemoryOption,
     languages: PairOption,

@@ -54,7 +54,7 @@ def explain(
     prefix: Prefix = "",
     attention: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Draw the best translation's attention there."),
+        typer.Option(metavar="DIR", help="Draw attention of the best translation here."),
     ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Draw each head, and the encoder's attention, too.")

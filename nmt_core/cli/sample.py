@@ -58,7 +58,7 @@ def sample_lines(
 
         nmt sample --samples 3 --temperature 0.8 --top-p 0.9 < in.txt
 
-    **Output**, with tabs between the fields: number of the line, number of the sample, score (mean
+    **Output**, with tabs between the fields: line number, sample number, score (mean
     log-probability of its tokens), translation.
     """
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
@@ -98,7 +98,7 @@ def next_tokens(
     """Show the most likely next tokens.
 
     The tokens follow a prefix of the translation. Each record has a token, a tab and the token's
-    probability. `</s>` is the end of the sentence; `▁` begins a word.
+    probability. `</s>` is the end of the sentence; `▁` marks the start of a word.
 
     **Example**
 
@@ -117,7 +117,7 @@ def tokenize_lines(
     lines: LineArguments = None,
     model: Model,
     side: Annotated[
-        Literal["source", "target"], typer.Option(help="Whose tokenizer and vocabulary to use.")
+        Literal["source", "target"], typer.Option(help="Side whose tokenizer to use.")
     ] = "source",
 ) -> None:
     """Show the tokens of lines.
@@ -129,8 +129,8 @@ def tokenize_lines(
 
         nmt tokenize --model data --side target 'The owl reads.'
 
-    **Output**, with tabs between the fields: number of the line, tokens, their numbers, and the
-    tokens that are not in the vocabulary. `▁` begins a word; `<0xE2>` is a byte.
+    **Output**, with tabs between the fields: line number, tokens, their IDs, and the tokens that
+    are not in the vocabulary. `▁` marks the start of a word; `<0xE2>` is a byte.
     """
     portions = open_portions(lines)
     if (model / MANIFEST).exists():

@@ -62,7 +62,7 @@ def translate_documents(
         bool, typer.Option("--force", help="Overwrite existing translations.")
     ] = False,
     review: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write each segment to this XLIFF.")
+        Path | None, typer.Option(metavar="FILE", help="Write all segments to this XLIFF file.")
     ] = None,
     review_below: ReviewBelow = REVIEW_BELOW,
     beam_size: BeamSize = None,
@@ -78,7 +78,7 @@ def translate_documents(
     """Translate documents.
 
     letter.docx becomes letter.en.docx. Line ends, lists, tags, links, code and times stay
-    unchanged, and so do existing translations in .po and .xlf. Segments that need review are
+    unchanged, like existing translations in .po and .xlf. Segments that need review are
     reported on standard error.
 
     **Examples**

@@ -27,5 +27,5 @@ CLASSIFY = Command(
 )
 NEIGHBOURS = Command(
     f"{CLASSIFIERS}:neighbours",
-    "List the nearest words of words or of sums of words, by their embeddings.",
+    "List the words nearest to words or sums of words, by their embeddings.",
 )

@@ -147,7 +147,7 @@ def neighbours(
     model: ClassifierFolder,
     count: Annotated[int, typer.Option(metavar="N", min=1, help="Neighbours of each word.")] = 8,
 ) -> None:
-    """List the nearest words of words or of sums of words, by their embeddings.
+    """List the words nearest to words or sums of words, by their embeddings.
 
     **Examples**
 
