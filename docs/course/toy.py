@@ -24,7 +24,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.loss import batch_loss
 from nmt_core.translation.bundle import write_bundle
-from stages.demo.corpus import GrammarConfig, generate
+from stages.demo.corpus import load_grammar
 
 NOUNS = (
     "der Hund dog, die Katze cat, das Kind child, der Mann man, die Frau woman, das Pferd horse, "
@@ -133,13 +133,14 @@ def count_right(folder: str) -> None:
 def main() -> None:
     """Write the text."""
     work = Path("work")
-    debates = generate(GrammarConfig(train_pairs=2000, validation_pairs=50, test_pairs=50))
+    grammar = load_grammar()
+    debates = [grammar.say(grammar.draw(Random(number), "debate")) for number in range(2000)]
     for number, code in enumerate(("de", "en")):
         for split in COUNTS:
             write_lines(
                 work / f"tales.{split}.{code}", [tale[number] for tale in draw_tales(split)]
             )
-        write_lines(work / f"debates.{code}", [pair[number] for pair in debates["train"]])
+        write_lines(work / f"debates.{code}", [pair[number] for pair in debates])
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""A demo corpus out of nothing: a synchronous grammar of German and English debates."""
+"""A generated demo corpus: a synchronous grammar of everyday German and English, and of debates."""

@@ -11,7 +11,9 @@ itself, for any seed:
 A training pair shows no held-out combination. A test pair shows at least one that is held out for
 the test set and none for the validation set, and a validation pair the other way round. Every word
 of the two sets, words with digits excepted, occurs on the same side of the training set; no two
-pairs have the same source or the same target, compared without case and punctuation.
+pairs have the same source or the same target, compared without case and punctuation. No set has a
+sentence of ``first_sentences.tsv``, or a translation that it accepts: what people type first
+measures a model that has never seen it.
 """
 
 import hashlib
@@ -37,6 +39,8 @@ from stages.demo.grammar import Combination, Grammar, Node
 from stages.demo.reader import read_grammar
 
 GRAMMAR = Path(__file__).with_name("grammar.txt")
+FIRST_SENTENCES = Path(__file__).with_name("first_sentences.tsv")
+"""Sentences that newcomers type: the kind of person, German, accepted translations."""
 
 TEST_SHARE = 8
 VALIDATION_SHARE = 4
@@ -76,7 +80,7 @@ def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
     counts: dict[Split, int] = {split: getattr(config, f"{split}_pairs") for split in SPLITS}
     numbers = iter(range(DRAWS_PER_PAIR * sum(counts.values()) + 10_000))
     corpus: dict[Split, list[Pair]] = {split: [] for split in SPLITS}
-    seen: set[str] = set()
+    seen = _list_first_keys()
     early: list[int] = []
     for number in numbers:
         node, split = _draw(config.seed, number)
@@ -139,10 +143,22 @@ def _keep(node: Node, pairs: list[Pair], seen: set[str], known: set[str] | None 
         return
     if known is not None and not known.issuperset(_list_words(pair)):
         return
-    keys = {f"{side} {' '.join(_WORD.findall(text.lower()))}" for side, text in enumerate(pair)}
+    keys = {_make_key(side, text) for side, text in enumerate(pair)}
     if not keys & seen:
         seen |= keys
         pairs.append(pair)
+
+
+def _make_key(side: int, text: str) -> str:
+    """Return what a sentence shares with others that differ in case and punctuation only."""
+    return f"{side} {' '.join(_WORD.findall(text.lower()))}"
+
+
+def _list_first_keys() -> set[str]:
+    """Return the keys of the first sentences, which no split may contain, and of translations."""
+    rows = FIRST_SENTENCES.read_text(encoding="utf-8").splitlines()
+    columns = [row.split("\t")[1:] for row in rows]
+    return {_make_key(min(n, 1), text) for texts in columns for n, text in enumerate(texts)}
 
 
 def _list_words(texts: Iterable[str]) -> set[str]:
@@ -155,12 +171,12 @@ def _list_words(texts: Iterable[str]) -> set[str]:
     }
 
 
-CHARACTERS = 67
+CHARACTERS = 38
 """Average length of a sentence."""
 
 
 class DemoCorpus(Corpus):
-    """Sentences of a small grammar: no network, no licence, generated in a second."""
+    """Sentences of a grammar: no network, no licence, generated in seconds."""
 
     kind: Literal["demo"]
     """The tag of this choice."""

@@ -8,6 +8,7 @@ from nmt_core import Translator
 from nmt_core.base import files
 from nmt_core.documents.html import read_html
 from nmt_core.documents.plain_text import read_plain_text
+from stages.demo.corpus import FIRST_SENTENCES
 from tests.support.projects import PROJECT, begin
 from tests.support.reader import list_examples
 
@@ -41,6 +42,18 @@ def test_score_is_the_one_in_readme(demo):
     )
 
     assert abs(files.read_json(demo / "metrics/evaluate.json")["bleu"] - float(told)) < 2
+
+
+def test_first_sentences_are_translated(demo):
+    """The threshold leaves room for another CPU; docs/results.md has the number."""
+    translator, right = Translator.load(demo / "models/export"), 0
+    for row in files.read_lines(FIRST_SENTENCES):
+        _, *texts = row.split("\t")
+        texts[0] = translator.translate(texts[0])
+        translated, *accepted = (re.findall(r"\w+", text.lower()) for text in texts)
+        right += translated in accepted
+
+    assert right >= 30
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

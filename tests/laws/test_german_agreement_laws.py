@@ -39,10 +39,10 @@ PHRASE = re.compile(
     r"|(?:k?ein|[mds]ein|ihr|unser|eur)(?:e[rsnm]?)?)((?: [a-zäöüß-]+e[nrsm]?)?) ([A-ZÄÖÜ][\w-]+)"
 )
 """Determiner, at most one adjective, noun."""
-PRONOUNS = {"das", "ihr", "sein"}
+PRONOUNS = {"alles", "das", "ihr", "sein"}
 """Determiners that may also be something else."""
-NOUNS = [noun for noun in load_grammar().symbols["word"] if noun.word]
-VERBS = ("inseparable", "separable")
+NOUNS = [noun for symbol in ("word", "n") for noun in load_grammar().symbols[symbol] if noun.word]
+VERBS = ("inseparable", "separable", "tverb", "tseparable")
 PREFIXES = "ge|be|ver|er|ent|emp|zer|miss|über|unter|wider"
 IRREGULAR = {"haben", "werden", "wissen", "mögen"}
 
@@ -78,21 +78,33 @@ def read_phrase(determiner, adjective, noun):
     return cases
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_noun_agrees_with_its_determiner(case):
-    """Each noun in several phrases, some with an adjective; its dative plural ends in n or s."""
-    grammar, asked = narrow(lambda *_: True), {"case": frozenset([case])}
-    for noun in load_grammar().symbols["word"]:
-        singular = noun.features["number"] != {"many"} and noun.features["compound"] != {"bound"}
-        grammar.symbols["word"], checked = [noun], not singular
+DEBATES = ("definite", "indefinite")
+EVERYDAY = ("definite_", "indefinite_one", "none_", "relative_")
+BARE = {"game", "instrument", "lesson", "subject"}
+"""Sorts of nouns that never have a determiner."""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "phrases", "case"),
+    [*product(["word"], [DEBATES], CASES), *product(["n"], [EVERYDAY], ["nom", "acc", "dat"])],
+)
+def test_each_noun_agrees_with_its_determiner(symbol, phrases, case):
+    """Each noun in several phrases, some with an adjective; its dative plural ends in n, s or i."""
+    asked = {"case": frozenset([case]), "own": frozenset(["mine"]), "person": frozenset(["he"])}
+    grammar = narrow(lambda *_: True)
+    for noun in load_grammar().symbols[symbol]:
+        number, compound = noun.features["number"], noun.features.get("compound")
+        singular = number != {"many"} and compound != {"bound"}
+        singular &= not noun.features.get("sort", frozenset()) & BARE
+        grammar.symbols[symbol], checked = [noun], not singular
         for _, known in grammar._fitting.values():
             known.clear()
-        for phrase, seed in product(("definite", "indefinite") * singular, range(12)):
+        for phrase, seed in product(phrases * singular, range(12)):
             try:
                 node = grammar.draw(Random(seed), phrase, **asked)
             except DeadEndError:  # nobody says this of such a noun
                 continue
-            text = grammar.say(node)[0]
+            text = " ".join(grammar.say(node)[0].split())
             found = PHRASE.match(text[0].lower() + text[1:])
             if found and (name(noun), False) in FORMS.get(found[3], ()):
                 assert case in read_phrase(found[1], found[2], found[3]), text
@@ -100,7 +112,7 @@ def test_each_noun_agrees_with_its_determiner(case):
                 assert case == "gen" or weak == (found[3] != name(noun)), text
                 checked = True
         plural = noun.sides[0][""].words.get(("dat", "p"), "n")
-        assert (checked, plural[-1] in "ns") == (True, True), name(noun)
+        assert (checked, plural[-1] in "nsi") == (True, True), name(noun)
 
 
 def test_each_phrase_of_a_sample_agrees():
@@ -109,11 +121,11 @@ def test_each_phrase_of_a_sample_agrees():
     for number in range(4000):
         text = grammar.say(grammar.draw(Random(number)))[0]
         for found in PHRASE.finditer(text):
-            if found[1] not in PRONOUNS and found[3] in FORMS:
+            if found[1] not in PRONOUNS and found[3] in FORMS and "bissch" not in found[2]:
                 assert read_phrase(found[1], found[2], found[3]), (found[0], text)
                 count += 1
 
-    assert count > 2000
+    assert count > 1000
 
 
 @pytest.mark.parametrize("symbol", VERBS)

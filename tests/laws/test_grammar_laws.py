@@ -3,9 +3,10 @@
 import hashlib
 import json
 import re
+from calendar import day_name, month_name
 from collections import Counter
 from datetime import date
-from itertools import chain, combinations, product
+from itertools import chain, product
 from random import Random
 
 import pytest
@@ -15,26 +16,12 @@ from hypothesis import strategies as st
 from nmt_core.base.random import derive_seed
 from nmt_core.corpora.parallel_text import Pair
 from stages.demo import corpus as generation
-from stages.demo.corpus import GrammarConfig, generate, held_out, load_grammar
+from stages.demo.corpus import FIRST_SENTENCES, GrammarConfig, generate, held_out, load_grammar
 from stages.demo.grammar import Combination
 from tests.support.demo import draw_corpus, narrow
 
 SIDES = (0, 1)
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+MONTHS, WEEKDAYS = list(month_name)[1:], list(day_name)
 sentences = st.integers(0, 2**32).map(lambda seed: say(Random(seed)))
 
 
@@ -49,18 +36,31 @@ def corpus():
 
 
 @pytest.fixture(scope="module")
-def shown(corpus):
-    """Return the combinations of each pair, by drawing all of them again."""
+def derivations(corpus):
+    """Return the derivation of each pair, by drawing all of them again."""
     grammar, wanted = load_grammar(), set(chain.from_iterable(corpus.values()))
     found = {}
     for number in range(100_000):
         node = grammar.draw(Random(derive_seed(1, "grammar", number)))
         pair = Pair(*grammar.say(node))
         if pair in wanted:
-            found.setdefault(pair, set(grammar.combinations(node)))
+            found.setdefault(pair, node)
         if len(found) == len(wanted):
             return found
     raise AssertionError("not all pairs are sentences of the grammar")
+
+
+@pytest.fixture(scope="module")
+def shown(derivations):
+    """Return the combinations that each pair shows."""
+    grammar = load_grammar()
+    return {pair: set(grammar.combinations(node)) for pair, node in derivations.items()}
+
+
+def list_words(node):
+    """Return the German words of a derivation, by their first forms."""
+    own = {lemma.split()[0] for lemma in node.features.get("lemma", ())}
+    return own.union(*(list_words(child) for child in node.children.values()))
 
 
 def words(text):
@@ -85,7 +85,7 @@ def test_source_has_one_translation():
     for number in range(6_000):
         source, target = grammar.say(grammar.draw(Random(number)))
         repeated += key(source) in seen
-        assert seen.setdefault(key(source), target) == target
+        assert key(seen.setdefault(key(source), target)) == key(target)
 
     assert repeated > 60
 
@@ -96,8 +96,8 @@ def test_source_has_one_translation():
 def test_sentence_is_well_formed(said):
     """It has one capital, one final mark, single spaces, no misplaced comma, and no notation."""
     for text in said:
-        assert re.fullmatch(r"[A-ZÄÖÜ\d][^.?!]*(?:[.\d][^.?!]+)*[.?]", text)
-        assert not re.search(r"\s\s|\s[,.?]|,[,.?]|,$|\.\.|[{}~_|/*+]", text)
+        assert re.fullmatch(r"[A-ZÄÖÜ\d][^.?!]*(?:[.\d][^.?!]+)*[.?!]", text)
+        assert not re.search(r"\s\s|\s[,.?!]|,[,.?!]|,$|\.\.|[{}~_|/*+]", text)
     assert ("?" in said.source) == ("?" in said.target)
     assert not re.search(r"\b(\w{4,}) \1\b", said.target)
 
@@ -117,7 +117,7 @@ def test_full_dates_have_the_right_weekday(corpus):
     for weekday, day, month, year in found:
         assert WEEKDAYS[date(int(year), 1 + MONTHS.index(month), int(day)).weekday()] == weekday
 
-    assert len(found) > 30
+    assert len(found) > 10
 
 
 def test_same_config_gives_the_same_bytes_everywhere():
@@ -125,7 +125,7 @@ def test_same_config_gives_the_same_bytes_everywhere():
     corpus = generate(GrammarConfig(train_pairs=500, validation_pairs=20, test_pairs=20, seed=7))
     digest = hashlib.sha256(json.dumps(corpus, ensure_ascii=False).encode()).hexdigest()
 
-    assert digest == "6f48ae1da18ac148b1a4c8cbc0678952c6f7063ce882f1d6ef61c261d8049bf6"
+    assert digest == "8a6d18201d6688f0211e4a1d81f3f5d31a3341c944428ebde578925a6cfc9653"
 
 
 def test_no_sentence_occurs_twice(corpus):
@@ -135,10 +135,16 @@ def test_no_sentence_occurs_twice(corpus):
         assert len(keys) == len(set(keys))
 
 
-def test_no_splits_share_a_sentence(corpus):
-    for one, other in combinations(corpus.values(), 2):
-        for side in SIDES:
-            assert not {key(pair[side]) for pair in one} & {key(pair[side]) for pair in other}
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_split_has_a_first_sentence(seed):
+    """Nor a translation of one, with any case or punctuation."""
+    rows = [row.split("\t") for row in FIRST_SENTENCES.read_text(encoding="utf-8").splitlines()]
+    first = {key(text) for _, *texts in rows for text in texts}
+    splits = generate(GrammarConfig(train_pairs=3000, seed=seed))
+    written = {key(text) for pairs in splits.values() for pair in pairs for text in pair}
+
+    assert (len(rows), len({person for person, *_ in rows})) == (40, 10)
+    assert not first & written
 
 
 @pytest.mark.parametrize("split", ["validation", "test"])
@@ -169,13 +175,15 @@ def test_hold_out_rule_is_as_documented():
         assert expected == held_out(Combination("adjective", head, dependent))
 
 
-def test_words_of_held_out_combinations_are_seen_separately(corpus, shown):
-    """Only the combination is new in the test set, not its words."""
+def test_words_of_held_out_combinations_are_seen_separately(corpus, shown, derivations):
+    """Only the combination is new in the test set, not its words, whichever symbol wrote them."""
     train = set(chain.from_iterable(shown[pair] for pair in corpus["train"]))
-    parts = set(chain.from_iterable((item.head, item.dependent) for item in train))
+    parts = set(chain.from_iterable(list_words(derivations[pair]) for pair in corpus["train"]))
     new = set(chain.from_iterable(shown[pair] for pair in corpus["test"])) - train
 
-    assert {part for item in new for part in item[1:]} <= parts
+    known = " " + " ".join(pair.source.lower() for pair in corpus["train"])
+    missing = {part.split()[0] for item in new for part in item[1:]} - parts
+    assert [] == [part for part in missing if f" {part.lower()}" not in known]
 
 
 def test_sentences_have_moderate_lengths(corpus):
@@ -183,4 +191,4 @@ def test_sentences_have_moderate_lengths(corpus):
         lengths = [len(pair[side].split()) for pair in chain.from_iterable(corpus.values())]
 
         assert max(lengths) <= generation.LONGEST_WORDS
-        assert 9 < sum(lengths) / len(lengths) < 14
+        assert 5 < sum(lengths) / len(lengths) < 9

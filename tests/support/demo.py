@@ -44,7 +44,7 @@ def translate(sentence: str) -> str | None:
     """Return the English of a German sentence, with 0 for each number, or None."""
     wanted = re.sub(r"\d+", "0", sentence)
     shown = sentence.lower()
-    words = re.findall(r"\w+", shown)
+    words = re.findall(r"\w+|[^\w\s]", shown)
     parts = {cut for word in words for n in range(len(word) + 1) for cut in (word[:n], word[n:])}
 
     def keeps(symbol: str, one: Alternative) -> bool:

@@ -104,14 +104,14 @@ def test_chosen_settings_are_written_and_reported(project, monkeypatch, capsys):
     main()
     written = read_settings()
     tokens = written["train"]["budget"]["tokens"]
-    epoch = auto.estimate_tokens(Size(20_000, 20_000 * CHARACTERS), 4000)
+    epoch = auto.estimate_tokens(Size(36_000, 36_000 * CHARACTERS), 4000)
 
     assert tokens == auto.round_down(16 * epoch)
     assert written["train"]["budget"]["steps"] is None
     assert written["tokenize"]["subwords"]["vocab_size"] == 4000
     assert written["train"]["training"]["validate_every"] == round(tokens / 901) // 16
     said = capsys.readouterr().err
-    assert said.startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train on")
+    assert said.startswith(f"chosen for 36,000 pairs and some {tokens:,} target tokens to train on")
     assert f": model={fit(tokens).preset} tokenize.subwords.vocab_size=4000 " in said
     assert f" train.budget.steps=null train.budget.tokens={tokens} " in said
 
@@ -128,8 +128,8 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
             [*BOTH, "train.budget.tokens=4000", "train.model.dropout=0.4"],
             {"budget.tokens": 4000, "model.dropout": 0.4},
         ),
-        # text that is read once needs no dropout: an epoch has some 22 million tokens
-        (["model=auto", MILLION, "train.budget.tokens=10000000"], {"model.dropout": 0.0}),
+        # text that is read once needs no dropout: an epoch has some 11 million tokens
+        (["model=auto", MILLION, "train.budget.tokens=6000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=50000000"], {"model.dropout": 0.1}),
         # the model depends on how often text is read
         (
@@ -186,7 +186,7 @@ def test_an_explicit_budget_chooses_only_the_model(project, budget, tokens):
     plain = compose_sections("data=demo", *chosen, *budget)
 
     assert found["train"] == plain["train"]
-    size = f"20,000 pairs and some {tokens:,} target tokens to train on"
+    size = f"36,000 pairs and some {tokens:,} target tokens to train on"
     time = format_duration(tokens / 6000)
     assert said == [f"chosen for {size}, roughly {time} of training: {' '.join(chosen)}"]
 
@@ -219,7 +219,7 @@ def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
     row = fit(tokens)
     settings = ((name, str(value)) for name, value in row.settings.items())
 
-    assert said[0].startswith(f"chosen for 20,000 pairs and some {tokens:,} target tokens to train")
+    assert said[0].startswith(f"chosen for 36,000 pairs and some {tokens:,} target tokens to train")
     assert found["train"].budget == Budget(**{name: int(amount)})
     validations = 1 if name == "seconds" else 16
     assert found["train"].training.validate_every == max(1, round(tokens / 901) // validations)

@@ -176,8 +176,8 @@ def test_a_corpus_cannot_be_set_twice():
 def test_a_later_group_wins():
     """The corpus chooses how long to train, unless a setting says otherwise."""
     assert sections("data=europarl")["train"].budget.steps == 100_000
-    assert sections("data=europarl", "train=quick")["train"].budget.steps == 1200
-    assert sections("data=demo")["tokenize"].subwords.vocab_size == 2000
+    assert sections("data=europarl", "train=quick")["train"].budget.steps == 1400
+    assert sections("data=demo")["tokenize"].subwords.vocab_size == 3000
 
 
 def read_preset(name):

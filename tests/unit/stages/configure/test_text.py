@@ -180,7 +180,7 @@ def test_text_implies_automatic_choices(folder):
     assert values["download"]["corpora"]["train"]["train"]["target"] == "train.en"
     named, _ = compose(text="train.de train.en", model="convs2s", train="quick")
     assert named["train"]["model"]["architecture"] == "convs2s"
-    assert named["train"]["budget"]["steps"] == 1200
+    assert named["train"]["budget"]["steps"] == 1400
 
 
 def test_unknown_sizes_take_a_preset(folder, monkeypatch):

@@ -48,6 +48,14 @@ class TestPhenomena:
                 "Ich erkläre die Sitzung vom 3. Mai 1999 für eröffnet.",
                 "I declare the sitting of 0 May 0 open.",
             ),
+            ("Gestern hat es geregnet.", "Yesterday, it rained."),
+            ("Sie sucht ihren Schlüssel.", "She is looking for her key."),
+            ("Kannst du mir bitte helfen?", "Can you help me, please?"),
+            ("Wir fahren morgen nach Köln.", "We are going to Cologne tomorrow."),
+            ("Ich weiß nicht, ob er kommt.", "I do not know whether he is coming."),
+            ("Hilf mir bitte!", "Please help me!"),
+            ("Wie viel kosten die Äpfel?", "How much do the apples cost?"),
+            ("Ich trinke kein Bier.", "I am not drinking any beer."),
         ],
     )
     def test_a_sentence_is_translated(self, german, english):
