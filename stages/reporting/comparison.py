@@ -168,13 +168,13 @@ def read_outcome(system: str, seed: int, experiment: str, commit: str) -> Outcom
         [row[name] for row in rows] for name in ("source", "reference", "hypothesis")
     )
     return Outcome(
-        run,
-        Budget.model_validate(params["budget"]),
-        sources,
-        references,
-        hypotheses,
-        {name: score.signature for name, score in evaluation.scores.items()},
-        settings["download"]["languages"]["target"],
+        run=run,
+        budget=Budget.model_validate(params["budget"]),
+        sources=sources,
+        references=references,
+        hypotheses=hypotheses,
+        signatures={name: score.signature for name, score in evaluation.scores.items()},
+        language=settings["download"]["languages"]["target"],
     )
 
 

@@ -22,7 +22,7 @@ class Answer(NamedTuple):
 
 
 DOUBTFUL = [
-    Answer("x", confidence=0.49),
+    Answer("x", confidence=0.39),
     Answer("x", confidence=None),
     Answer("x", breaches=(Breach("number", "1", "1", "missing"),)),
     Answer("x", restored_words=("Haus",)),
@@ -34,9 +34,9 @@ class Echo:
     """Translates every line by a function, and records its input."""
 
     def __init__(self, answer: Callable[[str], str | Answer], **segmenter):
-        self.answer = answer
-        self.calls = []
-        self.translator = DocumentTranslator(self, Segmenter(**({"language": "en"} | segmenter)))
+        self.answer, self.calls = answer, []
+        segments = Segmenter(**({"language": "en"} | segmenter))
+        self.translator = DocumentTranslator(self, segments, review_below=0.4)
 
     def __call__(self, lines, /, *, links):
         self.calls.append((list(lines), links))

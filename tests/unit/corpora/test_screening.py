@@ -22,7 +22,7 @@ from nmt_core.corpora.screening.screen import (
     learn_screen,
     measure_repetition,
 )
-from nmt_core.corpora.screening.word_pairs import LEARNING, LEVELS, MAX_READ, WordPairs
+from nmt_core.corpora.screening.word_pairs import LEARNING, LEVELS, MAX_READ, WordPairs, _truncate
 from nmt_core.text.language_detection import load_scorer
 from tests.support.demo import draw_corpus
 from tests.support.formats import read_as_windows
@@ -373,10 +373,11 @@ def test_script_without_words_is_related():
 
 def test_paragraphs_are_compared_by_their_starts():
     draw = random.Random(4)
-    drawn = [draw.sample(text()[:640], 12) for _ in range(2 * BLOCK)]
+    drawn = [draw.sample(text()[:640], 16) for _ in range(2 * BLOCK)]
     pairs = [Pair(*map(" ".join, zip(*some, strict=True))) for some in drawn]
     assert min(len(line.split()) for line in pairs[0]) > LEARNING.max_words
     assert align(pairs) is None
+    assert [*map(len, _truncate((["a"] * 120, ["b"] * 30)))] == [60, 15]
 
 
 # findings

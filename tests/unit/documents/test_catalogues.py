@@ -100,7 +100,7 @@ def test_translation_is_read_by_babel():
 @pytest.mark.parametrize("doubtful", DOUBTFUL)
 def test_doubtful_translation_is_fuzzy(doubtful):
     data = (head() + '#, c-format\nmsgid "a"\nmsgstr ""\n\nmsgid "b"\nmsgstr ""\n').encode()
-    good = Answer("x", confidence=0.5)
+    good = Answer("x", confidence=0.4)
 
     written = Echo(lambda line: doubtful if line == "a" else good).translate(
         read_po_file(data, ("en", "de"))

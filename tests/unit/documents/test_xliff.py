@@ -115,7 +115,7 @@ def test_tags_stay_and_lost_placeholders_need_review(file, seed):
 @pytest.mark.parametrize("answer", DOUBTFUL)
 def test_states_say_what_needs_review(file, answer):
     data = file % ("", UNITS[file] % ("", "", "a", "") + UNITS[file] % ("", "", "b", ""))
-    echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.5))
+    echo = Echo(lambda line: answer if line == "a" else Answer("y", confidence=0.4))
 
     written = echo.translate(read_xliff_file(data.encode(), CODES)).decode()
 

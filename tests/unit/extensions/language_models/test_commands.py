@@ -34,7 +34,8 @@ def translator(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def counted(tmp_path_factory):
-    return learn(tmp_path_factory.mktemp("counted"), "--set", "model.order=3")
+    settings = ("--set", "model.order=3", "--set", "model.kind=ngram")
+    return learn(tmp_path_factory.mktemp("counted"), "--kind", "rnn", *settings)
 
 
 def test_translator_gives_its_subwords(tmp_path, translator):
@@ -132,8 +133,7 @@ def test_each_line_gets_a_score(counted):
 
 
 def test_mismatched_inputs_are_refused(translator, counted, tmp_path):
-    text = tmp_path / "text.txt"
-    text.write_text(TEXT)
+    (text := tmp_path / "text.txt").write_text(TEXT)
     out = ("--out", tmp_path / "lm")
 
     assert "--tokens-of models/export" in refuse("learn", "--text", text, "--unit", "subword", *out)
