@@ -58,7 +58,7 @@ _WORD = re.compile(r"[^\W_]+")
 class GrammarConfig(Config):
     """Sizes of the corpus of the demo language."""
 
-    train_pairs: int = Field(20_000, ge=1, le=10_000_000)
+    train_pairs: int = Field(36_000, ge=1, le=10_000_000)
     """Pairs in the training set; below about 2000, too few words are known to test with."""
 
     validation_pairs: int = Field(500, ge=1, le=10_000_000)

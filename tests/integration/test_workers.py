@@ -120,7 +120,7 @@ def test_text_has_irregular_lines(expected):
     assert cleaned.repaired == {"crlf": 41, "inner_line_break": 3}
     assert "Eine Eule." in texts["train.source"].decode().split("\n")
     assert numbered["train_shards"] > 3
-    assert numbered["too_long"] > 3
+    assert numbered["too_long"] > 0
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)

@@ -14,6 +14,9 @@ from stages.demo.grammar import Alternative, DeadEndError, Grammar, Node
 from stages.demo.reader import read_grammar
 
 TEXT = GRAMMAR.read_text(encoding="utf-8")
+MIN_WORDS = 5
+"""Sentences of ``draw_sentences`` have more words."""
+
 ROUND = 50
 """Number of draws after which the sentences most similar to the wanted one get more weight."""
 
@@ -22,6 +25,16 @@ ROUND = 50
 def draw_corpus() -> dict[Split, list[Pair]]:
     """Return a corpus of the grammar, generated once; tests use as many pairs as they need."""
     return generate(GrammarConfig(train_pairs=4000, validation_pairs=200, test_pairs=300))
+
+
+@cache
+def draw_sentences() -> dict[Split, list[Pair]]:
+    """Return the longer pairs of a corpus of the grammar, without its phrases of a few words."""
+    config = GrammarConfig(train_pairs=12_000, validation_pairs=400, test_pairs=600)
+    return {
+        split: [pair for pair in pairs if min(len(side.split()) for side in pair) > MIN_WORDS]
+        for split, pairs in generate(config).items()
+    }
 
 
 def forms_of(word: Alternative, side: int) -> set[str]:

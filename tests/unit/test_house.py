@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1103,
     "tests/unit/benchmarks": 110,
     "tests/unit/cli": 1440,
-    "tests/unit/corpora": 4201,
+    "tests/unit/corpora": 4210,
     "tests/unit/data": 380,
     "tests/unit/documents": 2686,
     "tests/unit/evaluation": 1440,
@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 3810,
     "tests/laws": 5506,
     "tests/orchestration": 2442,
-    "tests/support": 3535,
+    "tests/support": 3550,
     "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""

@@ -14,7 +14,7 @@ from nmt_core.corpora.screening import screen
 from stages.demo.corpus import GrammarConfig
 from stages.params import DownloadParams, load
 from tests.support.bringing import bring
-from tests.support.demo import draw_corpus
+from tests.support.demo import draw_corpus, draw_sentences
 from tests.support.formats import read_as_windows
 
 GERMAN = {"source": "de", "target": "en"}
@@ -22,8 +22,8 @@ FRENCH = "Les enfants jouent dans la cour de l'école depuis ce matin."
 
 
 @cache
-def text():
-    drawn = draw_corpus()
+def text(draw=draw_corpus):
+    drawn = draw()
     pairs, validation, test = (
         [pair for pair in drawn[split] if "Uhr" not in pair.source]
         for split in ("train", "validation", "test")
@@ -73,14 +73,14 @@ def test_inspection_is_default_except_for_generated_text(tmp_path, monkeypatch):
     project = load(DownloadParams, "download")
     assert project.filter.look == LookConfig(accepted=[])
     monkeypatch.setattr(filtering, "inspect_sample", lambda *_: pytest.fail("was inspected"))
-    grammar = GrammarConfig(train_pairs=300, validation_pairs=20, test_pairs=20)
+    grammar = GrammarConfig(train_pairs=2000, validation_pairs=20, test_pairs=20)
     demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
     assert run(project.model_copy(update={"corpora": {"own": demo}}), tmp_path)[1]
 
 
 def test_noise_is_dropped_regardless_of_jobs(params, tmp_path):
     train = [("", "A bad line, which is dropped from the sample, too."), *spoil(10)]
-    config = params(train, on_bad_line="drop", look={}, screen={"sample_pairs": 641})
+    config = params(train, on_bad_line="drop", look={}, screen={"sample_pairs": 4 * 641})
     measured, lines = run(config, tmp_path / "whole")
     assert FRENCH not in lines
     assert len(lines) >= 0.8 * len(train)
@@ -180,7 +180,7 @@ def test_repairs_are_made_and_counted(params, tmp_path):
             f"<p>{one}</p>",
             other.replace(" ", "&nbsp;", 1) if row % 4 else read_as_windows("für " + other),
         )
-        for row, (one, other) in enumerate(text()[0])
+        for row, (one, other) in enumerate(text(draw_sentences)[0])
     ]
     with pytest.raises(CorpusError, match=r"own\.filter\.repair=\[entities,mojibake,tags\]"):
         run(params(train, look={}), tmp_path)

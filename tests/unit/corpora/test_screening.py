@@ -24,7 +24,7 @@ from nmt_core.corpora.screening.screen import (
 )
 from nmt_core.corpora.screening.word_pairs import LEARNING, LEVELS, MAX_READ, WordPairs, _truncate
 from nmt_core.text.language_detection import load_scorer
-from tests.support.demo import draw_corpus
+from tests.support.demo import draw_corpus, draw_sentences
 from tests.support.formats import read_as_windows
 
 GERMAN = "Wir haben beschlossen, die Sitzung auf die nächste Woche zu verschieben."
@@ -48,6 +48,14 @@ HOUSE = WordPairs(
 def text():
     """Return valid pairs without times of day, whose digits could differ."""
     pairs = [pair for pair in draw_corpus()["train"] if "Uhr" not in pair.source]
+    random.Random(1).shuffle(pairs)
+    return pairs
+
+
+@cache
+def sentences():
+    """Return longer valid pairs without times of day, whose digits could differ."""
+    pairs = [pair for pair in draw_sentences()["train"] if "Uhr" not in pair.source]
     random.Random(1).shuffle(pairs)
     return pairs
 
@@ -257,7 +265,7 @@ def test_valid_pairs_stay():
 
 
 def test_alignment_is_the_share_of_mismatched_pairs():
-    sound = text()[:1000]
+    sound = sentences()[:1000]
     mismatched = [
         Pair(one.source, other.target)
         for one, other in zip(sound, sound[500:] + sound[:500], strict=True)
@@ -373,7 +381,7 @@ def test_script_without_words_is_related():
 
 def test_paragraphs_are_compared_by_their_starts():
     draw = random.Random(4)
-    drawn = [draw.sample(text()[:640], 16) for _ in range(2 * BLOCK)]
+    drawn = [draw.sample(sentences()[:640], 16) for _ in range(2 * BLOCK)]
     pairs = [Pair(*map(" ".join, zip(*some, strict=True))) for some in drawn]
     assert min(len(line.split()) for line in pairs[0]) > LEARNING.max_words
     assert align(pairs) is None
@@ -423,11 +431,11 @@ def test_each_fault_of_monolingual_text_is_found(kind):
 
 @pytest.mark.parametrize("codes", [("de", "en"), ("de-AT", "en-GB"), ("de-1996", "en")])
 def test_valid_text_has_no_finding(codes):
-    assert inspect_sample(text()[:640], codes) == []
+    assert inspect_sample(sentences()[:640], codes) == []
     assert inspect_sample([], codes) == []
     for size in (5, 50):
-        assert find_faults(text()[:size], codes) == []
-        [finding] = find_faults([pair[::-1] for pair in text()[:size]], codes)
+        assert find_faults(sentences()[:size], codes) == []
+        [finding] = find_faults([pair[::-1] for pair in sentences()[:size]], codes)
         assert finding.kind == "swapped"
 
 
@@ -484,7 +492,7 @@ def test_boilerplate_is_reported(times, reported):
 @pytest.mark.parametrize("share", [2, 9, 10])
 def test_damaged_pairs_are_counted_with_example(kinds, share):
     """Two of 640 pairs are an accident; from ten on, entities and mojibake stop the run."""
-    spoilt, rows = text()[:640], {}
+    spoilt, rows = sentences()[:640], {}
     for number, kind in enumerate(kinds):
         rows[kind] = range(100 * number, 100 * number + share)
         for row in rows[kind]:

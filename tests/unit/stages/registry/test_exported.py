@@ -61,7 +61,7 @@ def test_one_hash_decides_about_a_test_sentence(line, validation):
 
 
 def test_grammar_tests_have_no_trained_source():
-    sizes = {"train_pairs": 300, "validation_pairs": 10, "test_pairs": 30}
+    sizes = {"train_pairs": 2000, "validation_pairs": 10, "test_pairs": 30}
     first, second = (generate(GrammarConfig(seed=seed, **sizes)) for seed in (1, 2))
     assert {pair.source for pair in first["train"]}.isdisjoint(one.source for one in second["test"])
 

@@ -97,7 +97,7 @@ def name_run(monkeypatch, commit="c0ffee0"):
 
 def test_training_is_named_by_text_length_and_code(monkeypatch):
     names = [name_run(monkeypatch)]
-    assert names == ["de-en transformer, 2 pairs, 1,200 steps, seed 1, c0ffee0"]
+    assert names == ["de-en transformer, 2 pairs, 1,400 steps, seed 1, c0ffee0"]
     for setting in ("train.budget.steps=1000", "train.budget.seconds=60.0", "train.seed=2"):
         set_up("data=demo", "model=transformer", setting)
         names.append(name_run(monkeypatch))
