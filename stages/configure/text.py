@@ -265,8 +265,8 @@ def find_common_languages(corpora: Mapping[str, Settings]) -> tuple[Languages, s
         for other, paths in declared:
             if pick_pair(other.codes, pair) is None:
                 raise ConfigError(
-                    f"{first[0]} is {'-'.join(pair.codes)} but {paths[0]} is "
-                    f"{'-'.join(other.codes)}; a model translates one pair of languages"
+                    f"{first[0]} is {pair} but {paths[0]} is {other}; to train one model of both, "
+                    f"add LANGUAGES='{pair} {other}'"
                 )
         return pair, f"the name or the header of {first[0]}"
     for paths in files:
