@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import IO, Any
 
-from starlette.responses import Response
+from fastapi import Response
 from typing_extensions import override
 
 RECORD_FIELDS = {
