@@ -150,9 +150,9 @@ class FilteredCorpus:
     replayed: bool = False
     """Whether the corpus is from an earlier training, whose held-out sets stay held out."""
     measured: bool = True
-    """Whether its held-out sets are part of validation and test."""
+    """Validation and test include its held-out sets."""
     swapped: bool = False
-    """Whether the sides in the folder are exchanged, to train the opposite direction."""
+    """Training reads its targets as sources, for the opposite direction."""
 
     def swap(self) -> "FilteredCorpus":
         """Return the corpus for the opposite direction, with the same split and no counts."""

@@ -15,7 +15,7 @@ class CorpusUse(NamedTuple):
     corpus: str
     languages: Languages
     swapped: bool
-    """Whether the sides of the corpus are exchanged."""
+    """Training reads the targets of the corpus as sources."""
 
 
 def list_uses(

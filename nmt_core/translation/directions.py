@@ -18,7 +18,7 @@ class DirectionConfig(Config):
     languages: LanguagePair
     """Source and target language."""
     trained: bool = True
-    """Whether the model was trained in this direction."""
+    """The training text had this direction."""
     pivot: LanguageCode | None = None
     """Language through which the model translates; None translates directly."""
     length_penalty: float | None = Field(None, ge=0)
@@ -90,7 +90,7 @@ def detect_directions(
     Source and target are the same language for a text that is already in the target language.
 
     Raises:
-        ConfigError: if there is no such direction, or several targets.
+        ConfigError: if the model lacks the direction, or needs a ``target``.
         CorpusError: if py3langid is missing.
     """
     candidates = list_candidates(directions, source, target)

@@ -148,7 +148,7 @@ class SentenceTranslator:
 
     @property
     def is_same_language(self) -> bool:
-        """Whether source and target are the same language, so that texts stay as they are."""
+        """Source and target are the same language; the translator returns texts unchanged."""
         return self.languages is not None and self.languages.source == self.languages.target
 
     @cached_property

@@ -59,16 +59,17 @@ def choose_directions(languages: str, pairs: Iterable[Languages]) -> list[Langua
             continue
         source, _, target = part.rpartition("-") if part.startswith(ANY) else part.partition("-")
         for pair in pairs:
-            both = [each for each in (pair, pair.reversed) if matches(each, source, target)]
+            both = [
+                each
+                for each in (pair, pair.reversed)
+                if source in (ANY, each.source) and target in (ANY, each.target)
+            ]
             if not both:
-                raise ConfigError(f"LANGUAGES={part} does not match a corpus of {pair}")
+                raise ConfigError(
+                    f"LANGUAGES={part} does not match the corpus of {pair}; write *-{pair.target}"
+                )
             chosen += both
     return [*dict.fromkeys(chosen)]
-
-
-def matches(pair: Languages, source: str, target: str) -> bool:
-    """Return whether a direction matches a pattern of two codes, which may be ``*``."""
-    return source in (ANY, pair.source) and target in (ANY, pair.target)
 
 
 def add_held_out_sets(

@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from nmt_core.corpora.formats.paired_units import may_hold_both_sides, pick_pair
 from nmt_core.corpora.named import SHORT_NAMES, expand_name
 from nmt_core.corpora.text_files import STAR, expand_paths
 from stages.configure.directions import (
+    Settings,
     add_held_out_sets,
     choose_directions,
     name_languages,
@@ -28,9 +29,6 @@ PROJECT_FILES = (".yaml", ".yml")
 
 ENTRY = "text"
 """Key of a corpus in a project file that names its text."""
-
-Settings = dict[str, Any]
-"""Settings of a corpus, as in params.yaml."""
 
 
 class ProjectFile(Config):
@@ -89,6 +87,7 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
     sets = {"validation": validation, "test": test}
     held_out = {split: words for split, words in sets.items() if words}
     name_licences(corpora)
+    languages = languages.replace(",", " ")
     if names_several(languages):
         return name_directions(corpora, languages, held_out)
     add_held_out(corpora, held_out)
@@ -123,9 +122,8 @@ def name_directions(
         sets = [*read_corpora(split_words(words))]
         add_held_out_sets(corpora, split, sets, find_common_languages)
     directions = choose_directions(languages, pairs.values())
-    summary = summarize_directions(directions)
     several = tuple(directions) if len(directions) > 1 else ()
-    return NamedText(summary, "LANGUAGES=", corpora, several)
+    return NamedText(summarize_directions(directions), "LANGUAGES=", corpora, several)
 
 
 def split_words(text: str) -> list[str]:

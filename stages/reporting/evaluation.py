@@ -63,7 +63,7 @@ class DirectionEvaluation(Result):
     """Share of translations in another language of the model."""
     confidence: ConfidenceReport
     trained: bool = True
-    """Whether the model was trained in this direction."""
+    """The training text had this direction."""
     pivot: str | None = None
     """Language through which the model translates; None translates directly."""
 

@@ -236,7 +236,7 @@ def test_a_program_configures_a_run(project, monkeypatch):
         ("*-en", ["de-en", "fr-en"], ["de-en", "fr-en"]),
         ("en-*", ["en-de", "en-fr"], ["de-en", "fr-en"]),
         ("*-en en-*", ["de-en", "fr-en", "en-de", "en-fr"], ["de-en", "fr-en"]),
-        ("de-en en-de", ["de-en", "en-de"], ["de-en", "fr-en"]),
+        ("de-en, en-de", ["de-en", "en-de"], ["de-en", "fr-en"]),
     ],
 )
 def test_several_directions_name_the_languages_of_each_corpus(
@@ -256,7 +256,11 @@ def test_several_directions_name_the_languages_of_each_corpus(
 @pytest.mark.parametrize(
     ("text", "others", "message"),
     [
-        ("left right.txt", {"languages": "*-fr"}, r"\*-fr does not match a corpus of en-de"),
+        (
+            "left right.txt",
+            {"languages": "*-fr"},
+            r"\*-fr does not match the corpus of en-de; write",
+        ),
         ("plain.tsv", {"languages": "*-en"}, "the languages of plain are unknown"),
         (
             "train.de train.en",
