@@ -232,6 +232,7 @@ def write_model(
             "fingerprint": key,
             "steps": progress.step,
             "best_step": progress.best_step,
+            "skipped": progress.skipped,
             "epochs": progress.position.epoch,
             "target_tokens": progress.target_tokens,
             "parameters": sum(weight.numel() for weight in model.parameters()),

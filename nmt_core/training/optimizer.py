@@ -13,7 +13,6 @@ from torch.optim import Optimizer
 from typing_extensions import override
 
 from nmt_core.base.compute import Compute
-from nmt_core.base.errors import NmtError
 from nmt_core.models.embedding import OutputLayer
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 
@@ -149,30 +148,23 @@ def apply_gradients(
     compute: Compute,
     learning_rate: float,
     max_norm: float | None,
-) -> None:
+) -> float:
     """Clip the gradients to an L2 norm unless it is None, update the weights, clear the gradients.
 
     Muon's matrix products have the type of autocast, like bfloat16 in Jordan et al. 2024. Momentum
     and AdamW use the type of the weights.
+
+    Returns:
+        The L2 norm before. If it is infinite or not a number, the weights stay as they are.
     """
-    if max_norm is not None:
-        torch.nn.utils.clip_grad_norm_(weights, max_norm)
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
-    with compute.autocast():
-        optimizer.step()
+    norm = float(torch.nn.utils.clip_grad_norm_(weights, max_norm or math.inf))
+    if math.isfinite(norm):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate
+        with compute.autocast():
+            optimizer.step()
     optimizer.zero_grad(set_to_none=True)
-
-
-def require_finite(loss: float, *, name: str = "loss", place: str, remedy: str) -> float:
-    """Return the loss if it is finite.
-
-    Raises:
-        NmtError: if the loss is infinite or not a number.
-    """
-    if not math.isfinite(loss):
-        raise NmtError(f"the {name} is {loss} at {place}; the last checkpoint is kept: {remedy}")
-    return loss
+    return norm
 
 
 class ExponentialMovingAverage:

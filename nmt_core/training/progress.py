@@ -50,6 +50,8 @@ class Progress(Config, frozen=False):
     """``seconds`` at the last validation."""
     best_step: int | None = None
     finished: bool = False
+    skipped: int = 0
+    """Number of updates that were not made, because loss or gradient was not finite."""
     loss_sum: float = 0.0
     loss_count: int = 0
     """Number of predictions in ``loss_sum``, both since the last validation."""

@@ -9,6 +9,7 @@ Several processes that train one model run this loop together (see ``distributed
 first process reads and writes checkpoints, logs and validates.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,7 @@ from torch import Tensor
 
 from nmt_core.base import config as settings
 from nmt_core.base.compute import explain_out_of_memory
-from nmt_core.base.errors import is_out_of_memory
+from nmt_core.base.errors import NmtError, is_out_of_memory
 from nmt_core.base.interrupt import catch_stop_signals
 from nmt_core.base.jobs import submit_ahead
 from nmt_core.base.progress import Tracker, TrainingDisplay
@@ -42,13 +43,15 @@ from nmt_core.training.optimizer import (
     ExponentialMovingAverage,
     apply_gradients,
     build_optimizer,
-    require_finite,
 )
 from nmt_core.training.progress import Point, Progress, judge_latest
 from nmt_core.training.settings import Budget, ScheduleConfig
 
 MAX_NAMED_PAIRS = 5
 """Maximum number of pairs named in an error message."""
+
+MAX_SKIPPED = 3
+"""Number of updates with infinite or undefined numbers at which training ends."""
 
 PREFETCHED_BATCHES = 2
 """Number of batches that are prepared before their updates."""
@@ -85,7 +88,6 @@ class Trainer:
         self._recent = 0.0, 0  # seconds and tokens since the last point of the curve
         self._learning_rate = 0.0
         self._too_large = 0.0  # padded tokens of the last pass that did not fit into memory
-        self._unread_losses: list[tuple[Tensor, int, str]] = []
 
     def fit(self) -> Progress:
         """Train to the end, load the best weights in the first process, return the progress.
@@ -93,8 +95,8 @@ class Trainer:
         Raises:
             SystemExit: after SIGTERM, SIGHUP or Ctrl-C, once a checkpoint is written; a second
                 Ctrl-C exits without waiting.
-            NmtError: if the loss is not finite or memory runs out, naming the batch, or if
-                another process died or does not answer.
+            NmtError: if a third update has an infinite or undefined loss or gradient, or memory
+                runs out, naming the batch, or if another process died or does not answer.
             BundleError: if the best model cannot be read.
         """
         self._resume()
@@ -145,19 +147,33 @@ class Trainer:
         self._learning_rate = self.schedule.rate(progress.step, done)
         with explain_out_of_memory(f"at {place}", self.objective.memory_remedy):
             loss = self.world.sum_gradients(self._weights, self._accumulate(share, done))
-            apply_gradients(
+            norm = apply_gradients(
                 self._weights,
                 self.optimizer,
                 compute=self.objective.compute,
                 learning_rate=self._learning_rate,
                 max_norm=self.objective.config.max_gradient_norm,
             )
+        if math.isfinite(loss.item() + norm):
             self._average.update(progress.step)
-        self._unread_losses.append((loss, share.predictions, place))
-        self._read_losses(leave=1)
+            progress.add_loss(loss.item(), share.predictions)
+        else:
+            self._skip(f"loss is {loss.item():g} and its gradient {norm:g} at {place}")
         progress.step += 1
         progress.position = share.after
         progress.target_tokens += tokens
+
+    def _skip(self, fault: str) -> None:
+        """Count an update that was not made; raise an NmtError if it is the last one allowed."""
+        self.progress.skipped += 1
+        fault += f" ({self.progress.skipped} of at most {MAX_SKIPPED} skipped updates)"
+        if self.progress.skipped == MAX_SKIPPED:
+            raise self._diverged(fault)
+        self.display.note(f"the {fault}; this update is skipped")
+
+    def _diverged(self, fault: str) -> NmtError:
+        remedy = self.objective.loss_remedy
+        return NmtError(f"the {fault}; the last checkpoint is kept: {remedy}")
 
     def _accumulate(self, share: Share[Any], done: float) -> Tensor:
         """Add the gradients of this process's share, in passes that fit into memory.
@@ -243,15 +259,7 @@ class Trainer:
         named_pairs = f" (training pairs {pairs})" if pairs else ""
         return f"step {self.progress.step + 1}, in {batch}{named_pairs}"
 
-    def _read_losses(self, *, leave: int) -> None:
-        """Read all losses but the last ``leave``, which a GPU may still be computing."""
-        while len(self._unread_losses) > leave:
-            loss, count, place = self._unread_losses.pop(0)
-            value = require_finite(loss.item(), place=place, remedy=self.objective.loss_remedy)
-            self.progress.add_loss(value, count)
-
     def _log(self) -> None:
-        self._read_losses(leave=0)
         progress, (seconds, tokens) = self.progress, self._recent
         self._recent = 0.0, 0
         loss = progress.add_curve_point(self._learning_rate)
@@ -282,7 +290,6 @@ class Trainer:
         return due_by_step or due_by_time or progress.has_spent(self.budget)
 
     def _validate(self) -> None:
-        self._read_losses(leave=0)
         progress = self.progress
         loss, scores, weights = self._measure()
         point = progress.add_point(self._learning_rate, loss, scores)
@@ -308,7 +315,8 @@ class Trainer:
             loss, scores = objective.validate()
             weights = {name: value.clone() for name, value in untied_state_dict(self.model).items()}
         self.model.train()
-        require_finite(loss, name="validation loss", place=place, remedy=objective.loss_remedy)
+        if not math.isfinite(loss):
+            raise self._diverged(f"validation loss is {loss} at {place}")
         return loss, scores, weights
 
     def _select(self) -> tuple[bool, bool]:
@@ -317,7 +325,6 @@ class Trainer:
         return judge_latest(merits, self.objective.config.patience)
 
     def _save(self) -> None:
-        self._read_losses(leave=0)
         self.checkpoints.save(self._checkpoint(), step=self.progress.step)
 
     def _checkpoint(self) -> Checkpoint:

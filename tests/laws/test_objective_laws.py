@@ -134,12 +134,12 @@ def test_nan_loss_ends_training(name, tmp_path, monkeypatch, place):
 
     def broken(self, share, step):
         loss, nats = compute_loss(self, share, step)
-        return loss, nats * (np.nan if place == "loss" and step == 11 else 1)
+        return loss, nats * (np.nan if place == "loss" and step > 8 else 1)
 
     monkeypatch.setattr(kind, "compute_loss", broken)
     if place != "loss":
         monkeypatch.setattr(kind, "validate", lambda _: (next(validations), SCORES))
-    with pytest.raises(NmtError, match=rf"the {place} is nan at step .*: lower train"):
+    with pytest.raises(NmtError, match=rf"the {place} is nan.* at step .*: lower train"):
         learn(name, tmp_path, epochs=3)
 
     assert CheckpointStore(tmp_path / "checkpoints").newest().progress["step"] > 0
