@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -152,16 +152,24 @@ def list_code(stage: str, read: Callable[[Path], Module]) -> list[Path]:
 
 
 def read_module(path: Path) -> Module:
-    """Return the digest and the imports of a file; data and invalid code are digested as bytes."""
+    """Return the digest of a file, and the files that it imports or reads."""
     source = path.read_bytes()
-    try:
-        nodes = parse_code(source) if path.suffix == ".py" else []
-    except (SyntaxError, ValueError):
-        nodes = []
-    if not nodes:
+    if path.suffix != ".py":
         return hashlib.sha256(source).hexdigest(), []
-    digest = hashlib.sha256(repr(describe(nodes[0])).encode()).hexdigest()
-    return digest, [*find_imports(nodes), *find_data(nodes, path)]
+    digest, modules, data = read_code(source)
+    code = (next(filter(None, map(find_file, names)), None) for names in modules)
+    inside = find_files(str(path.with_name(name)) for name in data)
+    return digest, [*filter(None, code), *(file for file in inside if file.suffix != ".pyc")]
+
+
+@lru_cache(maxsize=1000)
+def read_code(source: bytes) -> tuple[str, list[tuple[str, ...]], list[str]]:
+    """Return the digest of code, or of bytes if it is invalid, its modules and its data files."""
+    try:
+        nodes = parse_code(source)
+    except (SyntaxError, ValueError):
+        return hashlib.sha256(source).hexdigest(), [], []
+    return hashlib.sha256(repr(describe(nodes[0])).encode()).hexdigest(), *find_names(nodes)
 
 
 def parse_code(source: bytes) -> list[ast.AST]:
@@ -203,28 +211,20 @@ def describe(node: Any) -> Any:
     return None if node is None else repr(node)
 
 
-def find_imports(nodes: Iterable[ast.AST]) -> Iterator[Path]:
-    """Yield the files of ``PACKAGES`` that code imports or names for a registry."""
+def find_names(nodes: Iterable[ast.AST]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Return the imported or registered modules, by their possible names, and the data files."""
+    modules, data = list[tuple[str, ...]](), list[str]()
     for node in nodes:
-        files: list[Path | None] = []
         match node:
             case ast.ImportFrom(module=str(module), names=names):
-                files = [find_file(f"{module}.{name.name}") or find_file(module) for name in names]
+                modules += [(f"{module}.{name.name}", module) for name in names]
             case ast.Import(names=names):
-                files = [find_file(name.name) for name in names]
+                modules += [(name.name,) for name in names]
             case ast.Constant(value=str(text)) if match := REGISTERED.fullmatch(text):
-                files = [find_file(match[1])]
-        yield from filter(None, files)
-
-
-def find_data(nodes: Iterable[ast.AST], path: Path) -> Iterator[Path]:
-    """Yield the data files that code names by ``Path(__file__).with_name(...)``."""
-    for node in nodes:
-        match node:
+                modules.append((match[1],))
             case ast.Call(func=ast.Attribute(attr="with_name"), args=[ast.Constant(str(name))]):
-                data = path.with_name(name)
-                inside = data.rglob("*") if data.is_dir() else [data]
-                yield from (file for file in inside if file.is_file() and file.suffix != ".pyc")
+                data.append(name)
+    return modules, data
 
 
 def find_file(module: str) -> Path | None:
