@@ -6,8 +6,9 @@ spaces are one run. So are braces, tags, and code in backquotes, including their
 """
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ class Literal(NamedTuple):
     """The span of a number with the sign of its unit; None without a sign."""
 
 
-LiteralFinder = Callable[[str, str], Iterator[Literal]]
+LiteralFinder = Callable[[str, str], Iterable[Literal]]
 """Finds literals of a user, such as glossary terms: takes a line and its language, and yields
 literals from left to right, without overlaps."""
 
@@ -147,7 +148,7 @@ _JOINED = regex.compile(
 def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ()) -> list[Literal]:
     """Return the literals of a line from left to right; those of ``terms`` win over others."""
     literals: list[Literal] = []
-    finders = [*terms] if _ORDINARY.fullmatch(line) else [*terms, _find_all]
+    finders: list[LiteralFinder] = [*terms] if _ORDINARY.fullmatch(line) else [*terms, _find_all]
     for finder in finders:
         literals += [
             literal
@@ -157,8 +158,9 @@ def find_literals(line: str, language: str, terms: Sequence[LiteralFinder] = ())
     return sorted(literals, key=lambda literal: literal.start)
 
 
-def _find_all(line: str, language: str) -> Iterator[Literal]:
-    """Yield the literals of a line; the sign of a unit is not a separate literal."""
+@lru_cache(maxsize=1000)  # a line is compared with its hypotheses and its reference
+def _find_all(line: str, language: str) -> tuple[Literal, ...]:
+    """Return the literals of a line; the sign of a unit is not a separate literal."""
     literals = [*_list_all(line, language)]
     end = 0
     for at, literal in enumerate(literals):
@@ -169,11 +171,12 @@ def _find_all(line: str, language: str) -> Iterator[Literal]:
         elif literal.extent:
             end = literal.extent[1]
     covered = [literal.extent for literal in literals if literal.extent]
-    for literal in literals:
-        if literal.kind is LiteralKind.NUMBER or not any(
-            start <= literal.start and literal.end <= end for start, end in covered
-        ):
-            yield literal
+    return tuple(
+        literal
+        for literal in literals
+        if literal.kind is LiteralKind.NUMBER
+        or not any(start <= literal.start and literal.end <= end for start, end in covered)
+    )
 
 
 def _list_all(line: str, language: str) -> Iterator[Literal]:
