@@ -123,17 +123,23 @@ class WordPairs:
             same = np.ix_(rows, columns)
             lifts[same] = np.maximum(lifts[same], SAME_LIFT)
             known[0][rows] = known[1][columns] = True
-        middles = [(np.arange(len(side)) + 0.5) / len(side) for side in sides]
-        nearness = np.exp(-LEARNING.diagonal * np.abs(middles[0][:, None] - middles[1]))
+        nearness, *sums = _measure_nearness(len(sides[0]), len(sides[1]))
         weighted = lifts * nearness
         source_gains, target_gains = (
-            np.log(CHANCE + (1 - CHANCE) * weighted.sum(axis) / nearness.sum(axis))
-            for axis in (1, 0)
+            np.log(CHANCE + (1 - CHANCE) * weighted.sum(axis) / sums[1 - axis]) for axis in (1, 0)
         )
         return (
             (float(source_gains[known[0]].sum()), int(known[0].sum())),
             (float(target_gains[known[1]].sum()), int(known[1].sum())),
         )
+
+
+@lru_cache(1000)
+def _measure_nearness(*words: int) -> tuple[NDArray[np.float64], ...]:
+    """Return the nearness of each two places in lines of so many words, and its sums per word."""
+    middles = [(np.arange(count) + 0.5) / count for count in words]
+    nearness = np.exp(-LEARNING.diagonal * np.abs(middles[0][:, None] - middles[1]))
+    return nearness, nearness.sum(1), nearness.sum(0)
 
 
 def cut_stems(line: str) -> list[str]:
