@@ -57,9 +57,11 @@ LEARNING_off := --no-learning
 # Parameters of a run, as JSON for Prefect.
 AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.argv[1:] else {}))
 
-QUICKLY = OMP_NUM_THREADS=1 pytest -n auto -m
-# each file of tests in one process, the longest first: tests/support/order.py
-SLOWLY = OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder -m
+# Each file of tests in one process, the longest first (tests/support/order.py), so that its fixtures
+# run once; and compiled tests are kept, even if other programs write no bytecode.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder
+QUICKLY = $(PYTEST) -n auto -m
+SLOWLY = $(PYTEST) -m
 
 # TEXT names files, corpora and URLs; DATA, MODEL, TRAIN and START choose presets of conf/; SET
 # passes single settings, as in
