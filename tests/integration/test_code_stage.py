@@ -9,6 +9,7 @@ import pytest
 import yaml
 from dvc.repo import Repo
 
+from stages.code import write_code
 from tests.support.pipeline import CODE, STAGES
 from tests.support.projects import copy_project
 
@@ -37,14 +38,6 @@ def pipeline(tmp_path_factory):
         repo = Repo.init(no_scm=True)
         assert ["code", *ALL] == [stage.name for stage in repo.reproduce()]
         yield repo
-
-
-def list_changed(repo):
-    """Return the stages from the first one on whose code or settings changed."""
-    subprocess.run([sys.executable, "-m", "stages.code"], check=True)
-    status = repo.status()
-    first = next((number for number, stage in enumerate(ALL) if stage in status), len(ALL))
-    return ALL[first:]
 
 
 NEW_LINE = ("\n\n\n", "\n\n\nNEW = 1\n")
@@ -76,7 +69,12 @@ def test_changes_rerun_the_stages_that_use_them(pipeline, changes, stages):
         assert old in text
         Path(path).write_text(text.replace(old, new, 1))
 
-    changed = list_changed(pipeline)
+    if "stages/params.py" in before:  # this process has its own defaults
+        subprocess.run([sys.executable, "-m", "stages.code"], check=True)
+    else:
+        write_code()
+    status = pipeline.status()
     for path, text in before.items():
         Path(path).write_text(text)
-    assert stages == changed
+    first = next((number for number, stage in enumerate(ALL) if stage in status), len(ALL))
+    assert stages == ALL[first:]

@@ -1,6 +1,7 @@
 """German agreement of the demo language, against an oracle that does not read the grammar."""
 
 import re
+from functools import cache
 from itertools import product
 from random import Random
 
@@ -58,6 +59,7 @@ for noun in NOUNS:
         FORMS.setdefault(form, set()).add((name(noun), "p" in key))
 
 
+@cache
 def find_gender(noun):
     parts = [noun, *(noun[start:].capitalize() for start in range(1, len(noun) - 2))]
     found = [GENDERS[part] for part in parts if part in GENDERS]
@@ -99,7 +101,7 @@ def test_each_noun_agrees_with_its_determiner(symbol, phrases, case):
         grammar.symbols[symbol], checked = [noun], not singular
         for _, known in grammar._fitting.values():
             known.clear()
-        for phrase, seed in product(phrases * singular, range(12)):
+        for phrase, seed in product(phrases * singular, range(8)):
             try:
                 node = grammar.draw(Random(seed), phrase, **asked)
             except DeadEndError:  # nobody says this of such a noun
@@ -118,14 +120,14 @@ def test_each_noun_agrees_with_its_determiner(symbol, phrases, case):
 def test_each_phrase_of_a_sample_agrees():
     """In whole sentences some case must fit."""
     grammar, count = load_grammar(), 0
-    for number in range(4000):
+    for number in range(1500):
         text = grammar.say(grammar.draw(Random(number)))[0]
         for found in PHRASE.finditer(text):
             if found[1] not in PRONOUNS and found[3] in FORMS and "bissch" not in found[2]:
                 assert read_phrase(found[1], found[2], found[3]), (found[0], text)
                 count += 1
 
-    assert count > 1000
+    assert count > 400
 
 
 @pytest.mark.parametrize("symbol", VERBS)

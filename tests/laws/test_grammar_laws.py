@@ -36,6 +36,11 @@ def corpus():
 
 
 @pytest.fixture(scope="module")
+def small_corpus():
+    return generate(GrammarConfig(train_pairs=2000, validation_pairs=20, test_pairs=20, seed=7))
+
+
+@pytest.fixture(scope="module")
 def derivations(corpus):
     """Return the derivation of each pair, by drawing all of them again."""
     grammar, wanted = load_grammar(), set(chain.from_iterable(corpus.values()))
@@ -94,20 +99,13 @@ def test_source_has_one_translation():
 @example(say(Random(5838)))  # "Who is replying?" has no object before its question mark
 @settings(max_examples=100, deadline=None)
 def test_sentence_is_well_formed(said):
-    """It has one capital, one final mark, single spaces, no misplaced comma, and no notation."""
+    """It has one capital and final mark, no misplaced sign, and the same digits on both sides."""
     for text in said:
         assert re.fullmatch(r"[A-ZÄÖÜ\d][^.?!]*(?:[.\d][^.?!]+)*[.?!]", text)
         assert not re.search(r"\s\s|\s[,.?!]|,[,.?!]|,$|\.\.|[{}~_|/*+]", text)
     assert ("?" in said.source) == ("?" in said.target)
     assert not re.search(r"\b(\w{4,}) \1\b", said.target)
-
-
-@given(sentences)
-@settings(max_examples=50, deadline=None)
-def test_number_is_the_same_on_both_sides(said):
-    """Digits are copied, with the punctuation of each language."""
     source, target = (Counter(re.sub(r"\D", "", text)) for text in said)
-
     assert source == target
 
 
@@ -120,12 +118,11 @@ def test_full_dates_have_the_right_weekday(corpus):
     assert len(found) > 10
 
 
-def test_same_config_gives_the_same_bytes_everywhere():
+def test_same_config_gives_the_same_bytes_everywhere(small_corpus):
     """Also on other machines; a change of the grammar changes the digest and must be intended."""
-    corpus = generate(GrammarConfig(train_pairs=500, validation_pairs=20, test_pairs=20, seed=7))
-    digest = hashlib.sha256(json.dumps(corpus, ensure_ascii=False).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(small_corpus, ensure_ascii=False).encode()).hexdigest()
 
-    assert digest == "8a6d18201d6688f0211e4a1d81f3f5d31a3341c944428ebde578925a6cfc9653"
+    assert digest == "65aaa2beb606f3f31874902f31842649b9162bff213ef5ba206c986576753afa"
 
 
 def test_no_sentence_occurs_twice(corpus):
@@ -135,13 +132,12 @@ def test_no_sentence_occurs_twice(corpus):
         assert len(keys) == len(set(keys))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_no_split_has_a_first_sentence(seed):
-    """Nor a translation of one, with any case or punctuation."""
+def test_no_split_has_a_first_sentence(corpus, small_corpus):
+    """Nor a translation of one, with any case or punctuation; chance would write five."""
     rows = [row.split("\t") for row in FIRST_SENTENCES.read_text(encoding="utf-8").splitlines()]
     first = {key(text) for _, *texts in rows for text in texts}
-    splits = generate(GrammarConfig(train_pairs=3000, seed=seed))
-    written = {key(text) for pairs in splits.values() for pair in pairs for text in pair}
+    splits = chain(corpus.values(), small_corpus.values())
+    written = {key(text) for pairs in splits for pair in pairs for text in pair}
 
     assert (len(rows), len({person for person, *_ in rows})) == (40, 10)
     assert not first & written

@@ -24,16 +24,15 @@ ROUND = 50
 @cache
 def draw_corpus() -> dict[Split, list[Pair]]:
     """Return a corpus of the grammar, generated once; tests use as many pairs as they need."""
-    return generate(GrammarConfig(train_pairs=4000, validation_pairs=200, test_pairs=300))
+    return generate(GrammarConfig(train_pairs=4000, validation_pairs=100, test_pairs=150))
 
 
 @cache
 def draw_sentences() -> dict[Split, list[Pair]]:
-    """Return the longer pairs of a corpus of the grammar, without its phrases of a few words."""
-    config = GrammarConfig(train_pairs=12_000, validation_pairs=400, test_pairs=600)
+    """Return the longer pairs of the corpus, without its phrases of a few words."""
     return {
         split: [pair for pair in pairs if min(len(side.split()) for side in pair) > MIN_WORDS]
-        for split, pairs in generate(config).items()
+        for split, pairs in draw_corpus().items()
     }
 
 

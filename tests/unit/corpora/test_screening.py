@@ -274,7 +274,7 @@ def test_alignment_is_the_share_of_mismatched_pairs():
         config = ScreenConfig(alignment=share, literals="off", language="off", length="off")
         learnt = learn_screen(sound, LANGUAGES, config)
         found = sum(name is not None for name in learnt.judge(mismatched))
-        assert found / len(mismatched) == pytest.approx(share, abs=0.02)
+        assert found / len(mismatched) == pytest.approx(share, abs=0.05)
 
 
 def test_stored_screen_judges_each_pair_alike(tmp_path):
@@ -412,7 +412,7 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_each_fault_is_found_and_no_other(kind):
-    [finding] = find_faults(WRONG[kind](text()[:640]))
+    [finding] = find_faults(WRONG[kind](text()[:400]))
     assert finding.kind == kind
     assert finding.examples
 
