@@ -1,7 +1,7 @@
 """The engine CTranslate2 (github.com/OpenNMT/CTranslate2): Transformers in C++, int8 or float32.
 
 Its beam search scores hypotheses like ``beam.py``, but stops earlier: a sentence is finished when
-``PATIENCE`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022). With a shortlist or
+``patience`` times ``beam_size`` hypotheses have ended (Kasai et al. 2022). With a shortlist or
 attention, sentences are searched one by one, because CTranslate2 would mix up the shortlists and
 the attention of a batch. This file imports no torch.
 """
@@ -12,13 +12,14 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO
 
 import ctranslate2
-from pydantic import FiniteFloat, TypeAdapter
+from pydantic import Field
 from typing_extensions import override
 
 from nmt_core.base import files
+from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.seal import explain_unreadable
 from nmt_core.search.engine import (
@@ -45,7 +46,16 @@ search, 1 loses 0.2 BLEU; 1.4 loses 0.0 and takes a fifth more time (docs/perfor
 MAX_BATCH_HYPOTHESES = 80
 """Maximum hypotheses of a batch; more are slower, because their probabilities exceed caches."""
 
-_SHIFT = TypeAdapter(dict[Literal["shift"], FiniteFloat])
+
+class EngineScores(Config):
+    """The file SCORES: how much a shortlist raises scores, and the patience."""
+
+    shift: float = 0.0
+    patience: float = Field(PATIENCE, ge=1, le=10)
+
+
+FoundTokens = tuple[list[str], float, list[list[float]] | None]
+"""Tokens of a hypothesis with EOS, its score, and its attention."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,7 @@ class CTranslate2Engine(Engine):
     """Whether beam search considers only the shortlist's target tokens."""
     score_shift: float = 0.0
     """How much a shortlist raises scores, because fewer tokens share the probability."""
+    patience: float = PATIENCE
     has_attention = True
 
     @override
@@ -73,59 +84,55 @@ class CTranslate2Engine(Engine):
         attention: bool,
     ) -> list[list[Hypothesis]]:
         searched = self._search(requests, search, batch_tokens, attention=attention)
-        best = [candidates[: search.n_best] for candidates in searched]
-        if probabilities:
-            best = self._score(requests, best)
-        return [
-            [
-                candidate._replace(
-                    tokens=candidate.tokens[:-1],
-                    log_prob=candidate.score * len(candidate.tokens) ** search.length_penalty,
-                )
-                for candidate in candidates
-            ]
-            for candidates in best
-        ]
+        return self._score(requests, searched) if probabilities else searched
 
     def _search(
         self, requests: Sequence[Request], search: BeamConfig, batch_tokens: int, *, attention: bool
     ) -> list[list[Hypothesis]]:
-        """Return all candidates of every request, best first, with EOS.
+        """Return the best candidates of every request.
 
         A batch is searched up to its greatest length limit. A sentence that exceeded its own limit
         is searched again alone, so that its translation does not depend on the batch.
         """
         lengths = {row: len(request.source) for row, request in enumerate(requests)}
-        is_mixed = search.beam_size > 1 and (attention or self.has_shortlist)
-        rows_in_cache = max(1, MAX_BATCH_HYPOTHESES // search.beam_size)
-        max_rows = 1 if is_mixed else min(MAX_BATCH_ROWS, rows_in_cache)
+        max_rows = min(MAX_BATCH_ROWS, max(1, MAX_BATCH_HYPOTHESES // search.beam_size))
+        if search.beam_size > 1 and (attention or self.has_shortlist):
+            max_rows = 1
         batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=max_rows)]
-        by_row = dict(self._run(requests, batches, search, attention=attention))
+        found = dict(self._run(requests, batches, search, attention=attention))
+        limits = {length: search.limit_length(length) for length in {*lengths.values()}}
         too_long = [
             row
             for row, length in lengths.items()
             if any(
-                candidate.tokens[-1:] != (EOS,)
-                or len(candidate.tokens) > search.limit_length(length)
-                for candidate in by_row[row]
+                len(tokens) > limits[length] or tokens[-1:] != [SPECIALS[EOS]]
+                for tokens, *_ in found[row]
             )
         ]
+        scored: dict[int, list[Hypothesis]] = {}
         if too_long:
-            searched_alone = {row for row, *others in batches if not others}
-            again = [[row] for row in too_long if row not in searched_alone]
-            by_row |= dict(self._run(requests, again, search, attention=attention))
-            ended = [  # at a limit, EOS replaces the last token, and has its attention
-                [c._replace(tokens=(*c.tokens[:-1], EOS)) for c in by_row[row]] for row in too_long
-            ]
-            scored = self._score([requests[row] for row in too_long], ended)
-            for row, candidates in zip(too_long, scored, strict=True):
-                by_row[row] = []
-                for candidate in {each.tokens: each for each in candidates}.values():
-                    length, terms = len(candidate.tokens), candidate.token_log_probs
-                    score = float(sum(terms) / length**search.length_penalty)
-                    by_row[row].append(candidate._replace(score=score, token_log_probs=()))
-                by_row[row].sort(key=lambda candidate: -candidate.score)
-        return [by_row[row] for row in lengths]
+            again = [[row] for row in too_long if [row] not in batches]
+            found |= dict(self._run(requests, again, search, attention=attention))
+            ended = [self._read(found[row], search) for row in too_long]
+            rated = self._score([requests[row] for row in too_long], ended)
+            scored = dict(zip(too_long, (rescore(each, search) for each in rated), strict=True))
+        own = {row: self._read(each[: search.n_best], search) for row, each in found.items()}
+        own |= scored
+        return [own[row] for row in lengths]
+
+    def _read(self, found: Sequence[FoundTokens], search: BeamConfig) -> list[Hypothesis]:
+        """Return candidates with token IDs; at a limit, EOS replaces the last token."""
+        shift = self.score_shift if self.has_shortlist and search.beam_size > 1 else 0.0
+        return [
+            Hypothesis(
+                (*self.target.encode(tokens[:-1]),),
+                score - shift,
+                (score - shift) * len(tokens) ** search.length_penalty,
+                (),
+                _make_array(matrix) if matrix else None,
+            )
+            for tokens, score, matrix in found
+        ]
 
     def _run(
         self,
@@ -134,12 +141,9 @@ class CTranslate2Engine(Engine):
         search: BeamConfig,
         *,
         attention: bool,
-    ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Start all batches, then yield the candidates of every row.
-
-        Tokens of ended candidates include EOS. ``log_prob`` is not computed yet.
-        """
-        patience = 1.0 if search.beam_size == 1 else PATIENCE
+    ) -> Iterator[tuple[int, list[FoundTokens]]]:
+        """Start all batches, then yield the candidates of every row, best first."""
+        patience = 1.0 if search.beam_size == 1 else self.patience
         uses_shortlist = self.has_shortlist and search.beam_size > 1  # useless in greedy search
         forbidden = [PAD, BOS, *self.target.tags.values()]
         running = [
@@ -168,22 +172,12 @@ class CTranslate2Engine(Engine):
             )
             for rows in batches
         ]
-        shift = self.score_shift if uses_shortlist else 0.0
         for rows, futures in running:
-            for row, future in zip(rows, futures, strict=True):
-                with explain_failure(self.name, RuntimeError, ValueError):
-                    result = future.result()
-                attentions = result.attention or [None] * len(result.scores)
-                candidates = []
-                for tokens, score, matrix in zip(
-                    result.hypotheses, result.scores, attentions, strict=True
-                ):
-                    numbers = self.target.encode(tokens)
-                    if tokens[-1:] == [SPECIALS[EOS]]:
-                        numbers[-1] = EOS
-                    weights = _make_array(matrix) if matrix else None
-                    candidates.append(Hypothesis((*numbers,), score - shift, 0.0, (), weights))
-                yield row, candidates
+            with explain_failure(self.name, RuntimeError, ValueError):
+                results = [future.result() for future in futures]
+            for row, result in zip(rows, results, strict=True):
+                matrices = result.attention if attention else [None] * len(result.scores)
+                yield row, [*zip(result.hypotheses, result.scores, matrices, strict=True)]
 
     def _score(
         self, requests: Sequence[Request], searched: Sequence[Sequence[Hypothesis]]
@@ -197,7 +191,7 @@ class CTranslate2Engine(Engine):
         with explain_failure(self.name, RuntimeError):
             results = self.program.score_batch(
                 look_up_tokens([request.source for request, _ in pairs], self.source),
-                look_up_tokens([candidate.tokens[:-1] for _, candidate in pairs], self.target),
+                look_up_tokens([candidate.tokens for _, candidate in pairs], self.target),
                 max_batch_size=MAX_BATCH_ROWS,
                 max_input_length=0,
             )
@@ -206,6 +200,16 @@ class CTranslate2Engine(Engine):
             for (_, candidate), result in zip(pairs, results, strict=True)
         )
         return [[next(scored) for _ in candidates] for candidates in searched]
+
+
+def rescore(candidates: Iterable[Hypothesis], search: BeamConfig) -> list[Hypothesis]:
+    """Return the best different candidates by the score of their token log-probabilities."""
+    scored = []
+    for candidate in {each.tokens: each for each in candidates}.values():
+        scale = (len(candidate.tokens) + 1) ** search.length_penalty
+        score = float(sum(candidate.token_log_probs) / scale)
+        scored.append(Hypothesis(candidate.tokens, score, score * scale, (), candidate.attention))
+    return sorted(scored, key=lambda candidate: -candidate.score)[: search.n_best]
 
 
 def _make_array(matrix: Sequence[Sequence[float]]) -> "NDArray[np.float32]":
@@ -250,8 +254,7 @@ def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
 
 
 MODEL_FILE = "model.bin"
-VERSION = 6
-SPECIFICATION = "TransformerSpec"
+VERSION, SPECIFICATION = 6, "TransformerSpec"
 ITEM_BYTES = (4, 1, 2, 4, 2, 2)
 """Bytes per number of each type: float32, int8, int16, int32, float16, bfloat16."""
 
@@ -388,9 +391,9 @@ def load_ctranslate2(
             inter_threads=threads,
             intra_threads=1,
         )
-    shift = 0.0
+    scores = EngineScores()
     if (path := folder / SCORES).exists():
         with explain_unreadable(path):
-            shift = _SHIFT.validate_json(path.read_bytes())["shift"]
-    has_shortlist = (folder / SHORTLIST).exists()
-    return CTranslate2Engine(program, source, target, name, has_shortlist, shift)
+            scores = EngineScores.model_validate_json(path.read_bytes())
+    short = (folder / SHORTLIST).exists()
+    return CTranslate2Engine(program, source, target, name, short, scores.shift, scores.patience)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MAX_BATCH_ROWS = 64
-"""Maximum sentences of a batch in a fast engine; more are not faster."""
+MAX_BATCH_ROWS = 32
+"""Maximum sentences of a batch in a fast engine; more are slower."""
 
 
 @contextmanager
@@ -111,6 +111,10 @@ class Engine(Protocol):
     has_attention: bool = False
     """Whether the engine has attention during the search, which copying words requires."""
 
+    patience: float = 1.0
+    """Ended hypotheses that finish a sentence, as a multiple of the beam size. An engine of more
+    than 1 reads another patience from SCORES."""
+
     def explain_refusal(self, search: BeamConfig, *, prefixes: bool) -> str | None:
         """Return the feature of a search that the engine does not support, in words, or None."""
         refusals = {
@@ -171,8 +175,8 @@ SHORTLIST = "vmap.txt"
 """The file of CTranslate2's shortlist, if the engine has a shortlist."""
 
 SCORES = "scores.json"
-"""The file of a shortlist's score shift: the mean difference between the engine's scores and
-PyTorch's, over validation sentences that both translate to the same text."""
+"""The file of an engine's patience and of a shortlist's score shift: the mean difference between
+the engine's scores and PyTorch's, over validation sentences with the same translation."""
 
 
 class Program(NamedTuple):

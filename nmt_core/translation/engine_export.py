@@ -1,8 +1,9 @@
 """Convert a model for faster engines, and keep engines that translate as well as PyTorch."""
 
 import logging
-import shutil
-from collections.abc import Sequence
+import math
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -26,6 +27,7 @@ from nmt_core.search.engine import (
 )
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.translation.loading import load_engine
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
@@ -39,6 +41,16 @@ others differ by rounding."""
 
 MAX_BLEU_LOSS = 0.3
 """Maximum BLEU that an engine may lose compared with PyTorch, each with its own search."""
+
+
+MIN_PATIENCE_GAIN = 0.1
+"""Minimum gain of BLEU by patience, which takes up to a fifth more time."""
+
+MIN_TIMED_SENTENCES, TIMED_ROUNDS = 100, 3
+"""Minimum sentences to time a shortlist, and the number of times; the shortest counts."""
+
+HeldOutText = tuple[Sequence[str], ...]
+"""Sentences, their references, and their directions in a multilingual model."""
 
 
 class Parity(Config):
@@ -61,6 +73,8 @@ class AddedEngine(NamedTuple):
     """The converted model."""
     engine: Engine
     parity: Parity
+    report: dict[str, Any]
+    """The measurements of the export."""
 
 
 def prepare_engines(
@@ -69,13 +83,14 @@ def prepare_engines(
     translator: Translator,
     model_config: Seq2SeqConfig,
     folder: Path,
-    text: tuple[Sequence[str], ...],
+    text: HeldOutText,
     threads: int,
     shortlist: Shortlist | None = None,
 ) -> tuple[list[AddedEngine], dict[str, Any]]:
     """Convert a model for faster engines; return the engines that are good enough, and reports.
 
-    If an engine loses too much, it is tried without the shortlist, then in float32.
+    If an engine loses too much, it is tried without the shortlist, then in float32. A shortlist
+    that is slower than all tokens is left out, and so is patience that gains no BLEU.
 
     Args:
         precisions: precision of each engine.
@@ -88,33 +103,75 @@ def prepare_engines(
     """
     engines: list[AddedEngine] = []
     reports: dict[str, Any] = {}
+    expected = [
+        search_text(translator, translator.engine, text, greedily=own) for own in (True, False)
+    ]
     for precision in precisions:
         attempts: list[tuple[Precision, Shortlist | None]] = [
             *([(precision, shortlist)] if shortlist else []),
             (precision, None),
             *([(EXACT, None)] if precision != EXACT else []),
         ]
-        for attempt in attempts:
+        good: list[AddedEngine] = []
+        for number, attempt in enumerate(attempts):
+            if good and attempt[0] != precision:
+                break
             try:
-                name = _write(translator, model_config, folder, *attempt)
-                engine = _load(translator, folder / name, threads)
+                name = _write(translator, model_config, folder / f"{precision}{number}", *attempt)
+                path = folder / f"{precision}{number}" / name
+                engine = _load(translator, path, threads)
             except InexpressibleError as error:
                 name, reason = error.args
                 reports[name] = _leave_out(name, reason)
                 break
-            parity = measure_parity(translator, engine, *text)
-            has_shortlist = (folder / name / SHORTLIST).exists()
-            reports[name] = parity.model_dump(mode="json") | {"shortlist": has_shortlist}
+            parity = measure_parity(translator, engine, text, expected)
+            report = parity.model_dump(mode="json") | {"shortlist": (path / SHORTLIST).exists()}
             if failure := explain_disparity(attempt[0], parity):
-                reports[name] |= _leave_out(name, failure)
-                shutil.rmtree(folder / name)
+                reports[name] = report | _leave_out(name, failure)
                 continue
-            if has_shortlist:
-                files.write_json(folder / name / SCORES, {"shift": parity.score_shift})
-                engine = _load(translator, folder / name, threads)
-            engines.append(AddedEngine(name, folder / name, engine, parity))
-            break
+            added = AddedEngine(name, path, engine, parity, report)
+            good.append(_choose_patience(translator, added, text, threads))
+            if not report["shortlist"] or len(text[0]) < MIN_TIMED_SENTENCES:
+                break
+        if good:
+            engines.append(_choose_fastest(translator, good, text))
+            reports[engines[-1].name] = engines[-1].report
     return engines, reports
+
+
+def _choose_patience(
+    translator: Translator, added: AddedEngine, text: HeldOutText, threads: int
+) -> AddedEngine:
+    """Return an engine with patience 1, which is faster, unless that loses BLEU."""
+    report, path = added.report, added.folder / SCORES
+    scores = {"shift": added.parity.score_shift} if report["shortlist"] else {}
+    if added.engine.patience > 1 and translator.config.beam.beam_size > 1:
+        files.write_json(path, {"patience": 1.0})
+        engine = _load(translator, added.folder, threads)
+        gain = added.parity.bleu - score_bleu(
+            translator, search_text(translator, engine, text), text
+        )
+        patience = 1.0 if gain < MIN_PATIENCE_GAIN else added.engine.patience
+        scores |= {"patience": patience}
+        report = report | {"patience": patience, "bleu_gain_of_patience": gain}
+    if scores:
+        files.write_json(path, scores)
+    return added._replace(engine=_load(translator, added.folder, threads), report=report)
+
+
+def _choose_fastest(
+    translator: Translator, engines: Sequence[AddedEngine], text: HeldOutText
+) -> AddedEngine:
+    """Return the engine that takes the least CPU time; the report has both times."""
+    if len(engines) == 1:
+        return engines[0]
+    seconds = dict.fromkeys(("shortlist", "all tokens"), math.inf)
+    for name, added in list(zip(seconds, engines, strict=True)) * TIMED_ROUNDS:
+        start = time.process_time()
+        search_text(translator, added.engine, text)
+        seconds[name] = min(seconds[name], time.process_time() - start)
+    fastest = engines[0] if seconds["shortlist"] <= seconds["all tokens"] else engines[1]
+    return fastest._replace(report=fastest.report | {"seconds": seconds})
 
 
 def _load(translator: Translator, folder: Path, threads: int) -> Engine:
@@ -168,64 +225,55 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
     return {"left_out": reason}
 
 
+def list_groups(
+    translator: Translator, text: HeldOutText
+) -> Iterator[tuple[Translator, list[int]]]:
+    """Yield the translator of each direction with the rows of its sentences."""
+    directions = text[2] if text[2:] else [""] * len(text[0])
+    for direction, rows in group_rows(directions).items():
+        yield translator.choose(*read_languages(direction).codes) if direction else translator, rows
+
+
+def search_text(
+    translator: Translator, engine: Engine, text: HeldOutText, *, greedily: bool = False
+) -> list[Translation]:
+    """Return the translations of sentences by an engine, each in its direction."""
+    changes = {"beam_size": 1, "n_best": 1, "stopping": "fast"} if greedily else {}
+    best: dict[int, Translation] = {}
+    for own, rows in list_groups(translator, text):
+        beam = own.config.beam.model_copy(update=changes)
+        config = own.config.model_copy(update={"beam": beam})
+        searching = replace(own, engine=engine, config=config)
+        lines = [text[0][row] for row in rows]
+        best |= zip(rows, searching.search_best(lines), strict=True)
+    return [best[row] for row in range(len(best))]
+
+
+def score_bleu(translator: Translator, best: Sequence[Translation], text: HeldOutText) -> float:
+    """Return the BLEU of translations; for several directions, the mean."""
+    sides, scores = ([each.text for each in best], text[1], text[0]), []
+    for own, rows in list_groups(translator, text):
+        metric = load_metric("bleu", own.languages.target if own.languages else "en")
+        scores.append(metric.score(*([side[row] for row in rows] for side in sides)).value)
+    return fmean(scores)
+
+
 def measure_parity(
-    translator: Translator,
-    engine: Engine,
-    sources: Sequence[str],
-    references: Sequence[str],
-    directions: Sequence[str] = (),
+    translator: Translator, engine: Engine, text: HeldOutText, expected: Sequence[list[Translation]]
 ) -> Parity:
-    """Return the comparison of an engine with a PyTorch translator of the same model.
-
-    ``directions`` has the direction of each sentence for a multilingual model; their BLEU scores
-    are averaged.
-    """
-    if not directions:
-        return compare_engine(translator, engine, sources, references)
-    parts = [
-        compare_engine(
-            translator.choose(*read_languages(direction).codes),
-            engine,
-            [sources[row] for row in rows],
-            [references[row] for row in rows],
-        )
-        for direction, rows in group_rows(directions).items()
-    ]
-    return Parity(
-        sentences=len(sources),
-        equal_greedy=sum(p.equal_greedy * p.sentences for p in parts) / len(sources),
-        bleu=fmean(part.bleu for part in parts),
-        bleu_torch=fmean(part.bleu_torch for part in parts),
-        score_shift=fmean(part.score_shift for part in parts),
-    )
-
-
-def compare_engine(
-    translator: Translator, engine: Engine, sources: Sequence[str], references: Sequence[str]
-) -> Parity:
-    """Return the comparison of an engine with PyTorch in one direction."""
-    greedily = translator.config.beam.model_copy(
-        update={"beam_size": 1, "n_best": 1, "stopping": "fast"}
-    )
-    greedy = translator.config.model_copy(update={"beam": greedily})
-    both = replace(translator, engine=engine), translator
-    written = [replace(each, config=greedy).search_best(sources) for each in both]
-    beams = [each.search_best(sources) for each in both]
-    metric = load_metric("bleu", translator.languages.target if translator.languages else "en")
-    bleu, bleu_torch = (
-        metric.score([best.text for best in beam], references, sources).value for beam in beams
-    )
+    """Return the comparison of an engine with PyTorch's greedy and configured search."""
+    greedy, beam = (search_text(translator, engine, text, greedily=own) for own in (True, False))
     shifts = [
         ours.score - theirs.score
-        for ours, theirs in zip(*beams, strict=True)
+        for ours, theirs in zip(beam, expected[1], strict=True)
         if ours.ids and ours.ids == theirs.ids
     ]
-    equal = sum(ours.ids == theirs.ids for ours, theirs in zip(*written, strict=True))
+    equal = sum(ours.ids == theirs.ids for ours, theirs in zip(greedy, expected[0], strict=True))
     return Parity(
-        sentences=len(sources),
-        equal_greedy=equal / max(1, len(sources)),
-        bleu=bleu,
-        bleu_torch=bleu_torch,
+        sentences=len(greedy),
+        equal_greedy=equal / max(1, len(greedy)),
+        bleu=score_bleu(translator, beam, text),
+        bleu_torch=score_bleu(translator, expected[1], text),
         score_shift=float(np.mean(shifts)) if shifts else 0.0,
     )
 

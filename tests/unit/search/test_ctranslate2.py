@@ -1,6 +1,7 @@
 """CTranslate2 is compared with our search over the same weights, for every supported shape."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,12 +127,12 @@ def test_no_forbidden_ngram_is_repeated(engines, size):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
-def test_patient_search_equals_exact_search(engines, penalty, monkeypatch):
+def test_patient_search_equals_exact_search(engines, penalty):
     """Wherever the best is not cut off; without a length penalty these models repeat themselves."""
-    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+    exact, patient = engines[0], replace(engines[1], patience=12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
     asked = requests(8)
-    one, other = (engine.search(asked, search, **QUIET) for engine in engines)
+    one, other = (engine.search(asked, search, **QUIET) for engine in (exact, patient))
     free = [
         (mine.tokens, its.tokens)
         for request, [mine], [its] in zip(asked, one, other, strict=True)
@@ -191,8 +192,8 @@ def test_a_sentence_translates_alike_in_any_batch(default, chosen, beam_size):
 
 @pytest.mark.parametrize("beam_size", [1, 4])
 @pytest.mark.parametrize("limits", [(0.5, 1, 256), (1.5, 10, 4), (0.0, 1, 256), (1.1, 1, 256)])
-def test_limits_equal_pytorchs(default, beam_size, limits, monkeypatch):
-    monkeypatch.setattr(engine_file, "PATIENCE", 12.0)
+def test_limits_equal_pytorchs(default, beam_size, limits):
+    exact, patient = default[0], replace(default[1], patience=12.0)
     factor, offset, most = limits
     search = BeamConfig(
         beam_size=beam_size,
@@ -202,12 +203,12 @@ def test_limits_equal_pytorchs(default, beam_size, limits, monkeypatch):
         max_length=most,
     )
     asked = requests(30)
-    one, other = (engine.search(asked, search, **QUIET) for engine in default)
+    one, other = (engine.search(asked, search, **QUIET) for engine in (exact, patient))
 
     if beam_size == 1:
         assert [best.tokens for [best] in one] == [best.tokens for [best] in other]
     together = QUIET | {"batch_tokens": 10_000}
-    for request, [best] in zip(asked, default[1].search(asked, search, **together), strict=True):
+    for request, [best] in zip(asked, patient.search(asked, search, **together), strict=True):
         assert len(best.tokens) + 1 <= search.limit_length(len(request.source))
 
 

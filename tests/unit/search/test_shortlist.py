@@ -126,10 +126,17 @@ def test_scores_are_corrected_to_all_tokens(short):
 def test_a_sealed_shortlist_is_read(tmp_path):
     pair(tmp_path, {}, shortlist=draw_shortlist())
     folder = tmp_path / "float32"
-    (folder / SCORES).write_text(json.dumps({"shift": 0.125}))
-
-    assert load(folder).score_shift == 0.125
-    for wrong in ('{"shift": "x"}', '{"other": 1}', "[]", '{"shift": NaN}', "{"):
+    for scores, patience in (({"shift": 0.125}, 1.4), ({"shift": 0.125, "patience": 1.0}, 1.0)):
+        (folder / SCORES).write_text(json.dumps(scores))
+        assert (load(folder).score_shift, load(folder).patience) == (0.125, patience)
+    for wrong in (
+        '{"shift": "x"}',
+        '{"patience": 0.5}',
+        '{"other": 1}',
+        "[]",
+        '{"shift": NaN}',
+        "{",
+    ):
         (folder / SCORES).write_text(wrong)
         with pytest.raises(BundleError, match=SCORES):
             load(folder)

@@ -1,5 +1,6 @@
 """One interface, the fastest engine: what is loaded, what it refuses, and when torch is needed."""
 
+import itertools
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from nmt_core.translation.engine_export import (
     explain_disparity,
     measure_parity,
     prepare_engines,
+    search_text,
 )
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import check_golden
@@ -226,7 +228,27 @@ def test_next_simpler_engine_replaces_a_bad_one(tmp_path, monkeypatch, judgement
         name is not None
     )
     assert ("left_out" in reports[NAMES[0]]) is (name != NAMES[0])
-    assert [path.name for path in tmp_path.iterdir()] == [each.name for each in engines]
+
+
+@pytest.mark.parametrize(("seconds", "short"), [((1.0, 2.0), True), ((2.0, 1.0), False)])
+def test_slower_shortlist_is_omitted(tmp_path, monkeypatch, seconds, short):
+    clock = itertools.accumulate(itertools.cycle((0.0, seconds[0], 0.0, seconds[1])))
+    monkeypatch.setattr(engine_export, "MIN_TIMED_SENTENCES", 1)
+    monkeypatch.setattr(engine_export.time, "process_time", lambda: next(clock))
+    monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: None)
+    [engine], reports = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
+
+    assert (engine.engine.has_shortlist, reports[NAMES[0]]["shortlist"]) == (short, short)
+
+
+@pytest.mark.parametrize(("gain", "patience"), [(-1.0, 1.4), (200.0, 1.0)])
+def test_patience_without_gain_is_omitted(tmp_path, monkeypatch, gain, patience):
+    monkeypatch.setattr(engine_export, "MIN_PATIENCE_GAIN", gain)
+    engines, _ = prepare(tmp_path / "scratch", BOTH[1:])
+    folder = export(tmp_path / "export", translator=tiny_translator(), engines=engines)
+
+    assert engines[0].engine.patience == patience
+    assert Translator.load(folder).engine.patience == patience
 
 
 @pytest.mark.parametrize("model", [RNN, ARTICLE], ids=["recurrent", "article"])
@@ -286,12 +308,14 @@ class Misled:
 def test_parity_is_measured_greedily_and_as_configured():
     translator = tiny_translator(beam=BeamConfig(beam_size=4, n_best=3, max_length=12))
     misled = Misled(translator.engine)
-    measured = measure_parity(translator, misled, LINES, LINES)
+    text = LINES, LINES
+    own = [search_text(translator, translator.engine, text, greedily=g) for g in (True, False)]
+    measured = measure_parity(translator, misled, text, own)
     greedy, configured = misled.asked
 
     assert (measured.sentences, measured.equal_greedy) == (len(LINES), 1.0)
     assert measured.score_shift == pytest.approx(0.5)  # over lines that are translated alike
-    assert measure_parity(translator, translator.engine, LINES, LINES).score_shift == 0
+    assert measure_parity(translator, translator.engine, text, own).score_shift == 0
     assert (greedy.beam_size, greedy.n_best, greedy.stopping) == (1, 1, "fast")
     assert configured.beam_size == translator.config.beam.beam_size > 1
 
