@@ -11,7 +11,7 @@ Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count, takewhile
+from itertools import count, takewhile
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from nmt_core.translation.forced_decoding import trace_attention
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import DownloadParams, EvaluateParams, load
-from stages.paths import Inputs
+from stages.paths import Inputs, list_directions
 from stages.reporting import measures
 from stages.reporting.directions import combine_evaluations, measure_off_target
 from stages.reporting.download_report import DownloadReport
@@ -90,7 +90,8 @@ def run(
     text = join_texts(parts.values(), languages)
     write_translations(reports / "translations.tsv", text)
     write_examples(reports / "examples.json", text, params)
-    draw_pictures(params, trained, text, reports / "attention")
+    translators = [trained.choose(*each.codes) for each in list_directions(inputs, "test")]
+    draw_pictures(params, translators or [trained] * len(text.read), text, reports / "attention")
     draw_training(reports / "learning_curve.png", record)
     evaluations = {direction: part.evaluation for direction, part in parts.items()}
     if inputs.directions:
@@ -99,9 +100,7 @@ def run(
         evaluation = evaluation.model_copy(update={"directions": evaluation.directions | further})
     else:
         evaluation = evaluations[languages]
-    sentences = sorted(
-        chain.from_iterable(p.sentences for p in parts.values()), key=attrgetter("number")
-    )
+    sentences = sorted((s for p in parts.values() for s in p.sentences), key=attrgetter("number"))
     page = render_run_page(
         evaluation,
         record,
@@ -312,9 +311,9 @@ def write_examples(path: Path, text: TranslatedText, params: EvaluateParams) -> 
 
 
 def draw_pictures(
-    params: EvaluateParams, translator: Translator, text: TranslatedText, folder: Path
+    params: EvaluateParams, translators: Sequence[Translator], text: TranslatedText, folder: Path
 ) -> None:
-    """Draw the attention of a few sentences short enough to be read."""
+    """Draw the attention of a few sentences short enough to be read; each has a translator."""
     looks: dict[int, Look] = {}
     for number in draw_line_numbers(len(text.read), len(text.read), params.seed):
         source, translation = text.read[number], text.translations[number]
@@ -322,7 +321,7 @@ def draw_pictures(
             break
         if not 0 < max(len(source.tokens), len(translation.tokens)) <= PICTURE_TOKENS:
             continue
-        look = trace_attention(translator, source, translation)
+        look = trace_attention(translators[number], source, translation)
         if look is None:
             break
         looks[len(looks) + 1] = look
