@@ -60,7 +60,9 @@ AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.a
 # Each file of tests in one process, the longest first (tests/support/order.py), so that its fixtures
 # run once; and compiled tests are kept, even if other programs write no bytecode.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder
-QUICKLY = $(PYTEST) -n auto -m
+# All tests in these folders are slow; importing them takes several seconds.
+SYSTEMS := tests/e2e tests/orchestration
+QUICKLY = $(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEMS)) -m
 SLOWLY = $(PYTEST) -m
 
 # TEXT names files, corpora and URLs; DATA, MODEL, TRAIN and START choose presets of conf/; SET
@@ -245,7 +247,7 @@ test-fast: $(DEV) ## Run the tests that start no programs, on all cores [SEED=]
 	$(QUICKLY) "not slow" $(if $(SEED),--hypothesis-profile random --hypothesis-seed $(SEED))
 
 test: test-fast ## Run these and one whole pipeline with DVC, Prefect, MLflow and a server: five minutes [SEED=]
-	$(SLOWLY) whole -n 2
+	$(SLOWLY) whole -n 2 tests/integration $(SYSTEMS)
 
 test-slow: $(DEV) ## Run all other tests, with kills, outages and Chromium, or a fifth of them [SHARE=1 to 5]
 	$(SLOWLY) "slow and not whole" -n 4 $(if $(SHARE),--share $(SHARE))

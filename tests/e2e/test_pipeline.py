@@ -64,8 +64,7 @@ def test_run_ends_with_a_summary(finished):
     assert "nmt translate --model models/export" in finished.log
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("engine", ["auto", "torch"])
+@pytest.mark.parametrize("engine", [pytest.param("auto", marks=pytest.mark.whole), "torch"])
 def test_export_translates(finished, engine):
     done = subprocess.run(
         [sys.executable, "-m", "nmt_core.cli", "translate", "--engine", engine],
