@@ -32,7 +32,7 @@ WORDS = ("Das", "Haus", "steht", "Ja", "so")
     [
         ("text", "Das ist gut. Ist es das?\n\n- Eins.\n", "DAS IST GUT. IST ES DAS?\n\n- EINS.\n"),
         ("text", LONG, LONG.upper()),
-        ("text", "\n" * 100_000, "\n" * 100_000),
+        ("text", "\n" * 20_000, "\n" * 20_000),
         ("html", PAGE.format(*WORDS), PAGE.format(*map(str.upper, WORDS))),
         (
             "html",
@@ -59,46 +59,46 @@ GERMAN = "Das ist ein Satz über die Häuser.\r\n\r\n\tUnd noch einer.\r\n"
 ENGLISH = "This is a sentence about the houses."
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "source", "translated_name", "translation"),
-    [
-        ("mein brief.txt", GERMAN, "de", "mein%20brief.en.txt", GERMAN.upper()),
-        ("mein brief.txt", GERMAN, "auto", "mein%20brief.en.txt", GERMAN.upper()),
-        ("a.txt", ENGLISH, "auto", "a.txt", ENGLISH),
-        ("../../etc/passwd.txt", "Ja.", "de", "passwd.en.txt", "JA."),
-        ("\x00\r\nX: y.txt", "Ja.", "de", "%2500%250D%250AX%3A%20y.en.txt", "JA."),
-    ],
-)
-@in_a_loop
-async def test_file_is_translated_and_named(name, text, source, translated_name, translation):
-    answer, file = await send(name, text.encode(), {"source": source})
+SENT = [
+    ("mein brief.txt", GERMAN, "de", "mein%20brief.en.txt", GERMAN.upper()),
+    ("mein brief.txt", GERMAN, "auto", "mein%20brief.en.txt", GERMAN.upper()),
+    ("a.txt", ENGLISH, "auto", "a.txt", ENGLISH),
+    ("../../etc/passwd.txt", "Ja.", "de", "passwd.en.txt", "JA."),
+    ("\x00\r\nX: y.txt", "Ja.", "de", "%2500%250D%250AX%3A%20y.en.txt", "JA."),
+]
 
-    assert ["translatedFileUrl"] == list(answer.json())
-    assert answer.json()["translatedFileUrl"].startswith("http://localhost/download_file/")
-    assert file.content.decode() == translation
-    disposition = f"attachment; filename*=UTF-8''{translated_name}"
-    assert file.headers["Content-Disposition"] == disposition
-    assert file.headers["Content-Type"].startswith("text/plain")
+
+@in_a_loop
+async def test_file_is_translated_and_named():
+    for name, text, source, translated_name, translation in SENT:
+        answer, file = await send(name, text.encode(), {"source": source})
+
+        assert ["translatedFileUrl"] == list(answer.json())
+        assert answer.json()["translatedFileUrl"].startswith("http://localhost/download_file/")
+        assert file.content.decode() == translation
+        disposition = f"attachment; filename*=UTF-8''{translated_name}"
+        assert file.headers["Content-Disposition"] == disposition
+        assert file.headers["Content-Type"].startswith("text/plain")
 
 
 FRENCH = b'<xliff version="1.2"><file source-language="fr" target-language="en"/></xliff>'
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "status", "reason"),
-    [
-        ("a.txt", b"a\xff", 400, "is not UTF-8"),
-        ("a.docx", zipped(nothing="here"), 400, ""),
-        ("a.xlf", FRENCH, 400, "like this model"),
-        ("a.txt", b"a" * 30_000, 413, "the request exceeds 11000 bytes"),
-    ],
-)
-@in_a_loop
-async def test_wrong_file_is_refused(name, content, status, reason):
-    answer, _ = await send(name, content, max_file_bytes=1000)
+WRONG = [
+    ("a.txt", b"a\xff", 400, "is not UTF-8"),
+    ("a.docx", zipped(nothing="here"), 400, ""),
+    ("a.xlf", FRENCH, 400, "like this model"),
+    ("a.txt", b"a" * 30_000, 413, "the request exceeds 11000 bytes"),
+]
 
-    assert answer.status_code == status
-    assert reason in answer.json()["error"]
+
+@in_a_loop
+async def test_wrong_file_is_refused():
+    for name, content, status, reason in WRONG:
+        answer, _ = await send(name, content, max_file_bytes=1000)
+
+        assert answer.status_code == status
+        assert reason in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
