@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
 from difflib import SequenceMatcher
 from functools import cache
 from operator import itemgetter
@@ -9,11 +11,9 @@ from random import Random
 
 from nmt_core.corpora.parallel_text import Pair
 from nmt_core.corpora.splitting import Split
-from stages.demo.corpus import GRAMMAR, GrammarConfig, generate
+from stages.demo.corpus import GrammarConfig, generate, load_grammar
 from stages.demo.grammar import Alternative, DeadEndError, Grammar, Node
-from stages.demo.reader import read_grammar
 
-TEXT = GRAMMAR.read_text(encoding="utf-8")
 MIN_WORDS = 5
 """Sentences of ``draw_sentences`` have more words."""
 
@@ -44,11 +44,15 @@ def forms_of(word: Alternative, side: int) -> set[str]:
 
 
 def narrow(keeps: Callable[[str, Alternative], bool]) -> Grammar:
-    """Return the grammar with only the kept alternatives, if there are several."""
-    grammar = read_grammar(TEXT)
-    for symbol, listed in grammar.symbols.items():
-        if len(listed) > 1:
-            listed[:] = [one for one in listed if keeps(symbol, one)]
+    """Return a copy of the grammar with only the kept alternatives, if there are several."""
+    grammar = copy(load_grammar())
+    grammar._fitting = {symbol: (names, {}) for symbol, (names, _) in grammar._fitting.items()}
+    grammar.symbols = {symbol: [*map(replace, ones)] for symbol, ones in grammar.symbols.items()}
+    for symbol, ones in grammar.symbols.items():
+        for one in ones:
+            one.word = one.word and one.word._replace(alternative=one)
+        if len(ones) > 1:
+            ones[:] = [one for one in ones if keeps(symbol, one)]
     return grammar
 
 

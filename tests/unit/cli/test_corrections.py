@@ -203,14 +203,16 @@ SCOPES = list(product(("de-en", "en-de"), ("", "p"), ("", "k")))
 
 def test_units_belong_to_languages_project_and_key(memory, tmp_path):
     nmt_memory(memory, "export", tmp_path / "in.tmx")
-    for number, scopes in enumerate(product(SCOPES, SCOPES)):
+    for scopes in product(SCOPES, SCOPES):
         (languages, *into), (others, *from_) = scopes
-        file, out = tmp_path / f"{number}.db", tmp_path / f"{number}.tmx"
+        file = tmp_path / "-".join(scopes[0])
         names = ("--project", "--key-digest")
         options = [zip(names, values, strict=True) for values in (into, from_)]
         written, read = ([*chain.from_iterable(each)] for each in options)
 
-        nmt_memory(file, "import", tmp_path / "in.tmx", *written, languages=languages)
+        if not file.exists():
+            nmt_memory(file, "import", tmp_path / "in.tmx", *written, languages=languages)
+        out = tmp_path / f"{'-'.join([*scopes[0], *scopes[1]])}.tmx"
         count = 2 * (scopes[0] == scopes[1])
         assert nmt_memory(file, "export", out, *read, languages=others) == f"exported: {count}\n"
         found = nmt_memory(file, "search", "Hund", *read, languages=others)

@@ -211,7 +211,7 @@ def test_lines_documents_and_test_sets_share_the_tag(tmp_path):
     for name in ("text", "reference"):
         (tmp_path / name).write_text(f"{line}\n")
     sides = ("--source", tmp_path / "text", "--reference", tmp_path / "reference")
-    for tag in (None, "own", "news"):
+    for tag in (None, "own"):
         words = ("--model", tagged, *(("--tag", tag) if tag else ()))
         expected = translator.translate(line, tag=tag)
         assert run("translate", *words, line).stdout == f"{expected}\n"

@@ -229,9 +229,9 @@ def test_margin_is_an_allowed_loss(near):
 
 # conditions
 
-SOURCES = [f"Im Jahr {1000 + n} kamen {'nicht ' * (n % 4 == 0)}viele Leute." for n in range(200)]
-REFERENCES = [f"In the year {1000 + n} many people came here." for n in range(200)]
-NEGATED, OTHERS = range(0, 200, 4), [n for n in range(200) if n % 4]
+SOURCES = [f"Im Jahr {1000 + n} kamen {'nicht ' * (n % 4 == 0)}viele Leute." for n in range(120)]
+REFERENCES = [f"In the year {1000 + n} many people came here." for n in range(120)]
+NEGATED, OTHERS = range(0, 120, 4), [n for n in range(120) if n % 4]
 RECASED = dict(enumerate(REFERENCES[:60]))
 BAD_CASE = dict.fromkeys(RECASED, "IM JAHR")
 
@@ -269,16 +269,16 @@ def contend(champion, challenger, **settings):
             "reject",
             ("bleu", "literals", "case"),
         ),
-        (write(bad=OTHERS), write(bad=NEGATED[:30]), {}, "promote", ()),
+        (write(bad=OTHERS), write(bad=NEGATED), {}, "promote", ()),
         (
             write(bad=OTHERS),
-            write(bad=NEGATED[:30]),
+            write(bad=NEGATED),
             {"negation": 1.0},
             "reject",
             ("slice_negation",),
         ),
-        (write(bad=OTHERS), write(bad=NEGATED[:30]), {"negation": 99.0}, "promote", ()),
-        (write(bad=OTHERS), write(bad=NEGATED[:30]), {"long": 1.0}, "promote", ()),
+        (write(bad=OTHERS), write(bad=NEGATED), {"negation": 99.0}, "promote", ()),
+        (write(bad=OTHERS), write(bad=NEGATED), {"long": 1.0}, "promote", ()),
         (write(bad=[*OTHERS, 0, 4]), write(bad=[8, 12, 16]), {"negation": 0.1}, "hold", ()),
     ],
 )
@@ -295,11 +295,11 @@ def test_conditions_hold_what_was_measured():
         slices={"negation": 1.0, "long": 2.0},
     )
     literals, case, negation, long = verdict.conditions
-    assert (literals.sentences, literals.champion, literals.challenger) == (200, 100.0, 98.5)
+    assert (literals.sentences, literals.champion, literals.challenger) == (120, 100.0, 97.5)
     assert literals.worse == 2**-3
     assert (case.sentences, case.bound, case.worse) == (60, None, 1.0)
     assert case.champion == case.challenger == pytest.approx(100)
-    assert (negation.sentences, negation.bound) == (50, 1.0)
+    assert (negation.sentences, negation.bound) == (30, 1.0)
     assert negation.lost == pytest.approx(negation.champion - negation.challenger)
     assert "negation" in negation.loss
     assert "may lose 1" in negation.loss
