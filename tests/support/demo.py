@@ -14,9 +14,6 @@ from nmt_core.corpora.splitting import Split
 from stages.demo.corpus import GrammarConfig, generate, load_grammar
 from stages.demo.grammar import Alternative, DeadEndError, Grammar, Node
 
-MIN_WORDS = 5
-"""Sentences of ``draw_sentences`` have more words."""
-
 ROUND = 50
 """Number of draws after which the sentences most similar to the wanted one get more weight."""
 
@@ -25,15 +22,6 @@ ROUND = 50
 def draw_corpus() -> dict[Split, list[Pair]]:
     """Return a corpus of the grammar, generated once; tests use as many pairs as they need."""
     return generate(GrammarConfig(train_pairs=4000, validation_pairs=100, test_pairs=150))
-
-
-@cache
-def draw_sentences() -> dict[Split, list[Pair]]:
-    """Return the longer pairs of the corpus, without its phrases of a few words."""
-    return {
-        split: [pair for pair in pairs if min(len(side.split()) for side in pair) > MIN_WORDS]
-        for split, pairs in draw_corpus().items()
-    }
 
 
 def forms_of(word: Alternative, side: int) -> set[str]:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import itertools
 import re
 import signal
 import time
@@ -37,11 +38,9 @@ def parse_modules():
 def list_methods():
     """Return the methods that are called on each name."""
     methods = defaultdict(set)
-    for tree in parse_modules().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and node.attr in METHODS:
-                name = getattr(node.value, "id", getattr(node.value, "attr", ""))
-                methods[name].add(node.attr)
+    for node in itertools.chain.from_iterable(map(ast.walk, parse_modules().values())):
+        if isinstance(node, ast.Attribute) and node.attr in METHODS:
+            methods[getattr(node.value, "id", getattr(node.value, "attr", ""))].add(node.attr)
     return methods
 
 

@@ -14,7 +14,7 @@ from nmt_core.corpora.screening import screen
 from stages.demo.corpus import GrammarConfig
 from stages.params import DownloadParams, load
 from tests.support.bringing import bring
-from tests.support.demo import draw_corpus, draw_sentences
+from tests.support.demo import draw_corpus
 from tests.support.formats import read_as_windows
 
 GERMAN = {"source": "de", "target": "en"}
@@ -22,11 +22,10 @@ FRENCH = "Les enfants jouent dans la cour de l'école depuis ce matin."
 
 
 @cache
-def text(draw=draw_corpus):
-    drawn = draw()
+def text(min_words=1):
     pairs, validation, test = (
-        [pair for pair in drawn[split] if "Uhr" not in pair.source]
-        for split in ("train", "validation", "test")
+        [p for p in pairs if "Uhr" not in p.source and min(len(s.split()) for s in p) >= min_words]
+        for pairs in draw_corpus().values()
     )
     pairs = pairs[:640]
     random.Random(1).shuffle(pairs)
@@ -180,7 +179,7 @@ def test_repairs_are_made_and_counted(params, tmp_path):
             f"<p>{one}</p>",
             other.replace(" ", "&nbsp;", 1) if row % 4 else read_as_windows("für " + other),
         )
-        for row, (one, other) in enumerate(text(draw_sentences)[0])
+        for row, (one, other) in enumerate(text(min_words=6)[0])
     ]
     with pytest.raises(CorpusError, match=r"own\.filter\.repair=\[entities,mojibake,tags\]"):
         run(params(train, look={}), tmp_path)
