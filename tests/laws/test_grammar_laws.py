@@ -125,11 +125,12 @@ def test_same_config_gives_the_same_bytes_everywhere(small_corpus):
     assert digest == "65aaa2beb606f3f31874902f31842649b9162bff213ef5ba206c986576753afa"
 
 
-def test_no_sentence_occurs_twice(corpus):
-    for side in SIDES:
-        keys = [key(pair[side]) for pair in chain.from_iterable(corpus.values())]
-
-        assert len(keys) == len(set(keys))
+def test_no_sentence_occurs_twice(corpus, small_corpus):
+    """Nor does a seed train on the test sentences of another."""
+    trained = {pair.source for pair in corpus["train"]}
+    assert trained.isdisjoint(pair.source for pair in small_corpus["test"])
+    for lines in zip(*chain.from_iterable(corpus.values()), strict=True):
+        assert len(lines) == len(set(map(key, lines)))
 
 
 def test_no_split_has_a_first_sentence(corpus, small_corpus):
@@ -183,8 +184,7 @@ def test_words_of_held_out_combinations_are_seen_separately(corpus, shown, deriv
 
 
 def test_sentences_have_moderate_lengths(corpus):
-    for side in SIDES:
-        lengths = [len(pair[side].split()) for pair in chain.from_iterable(corpus.values())]
-
+    for lines in zip(*chain.from_iterable(corpus.values()), strict=True):
+        lengths = [len(line.split()) for line in lines]
         assert max(lengths) <= generation.LONGEST_WORDS
         assert 5 < sum(lengths) / len(lengths) < 9

@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 
 from stages import paths
 from stages.configure import compose as module
+from stages.configure import request
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -27,6 +28,7 @@ def _remembered():
         return copy.deepcopy(parse_once(text))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "compose_groups", remember)
+        for user in (module, request):
+            patch.setattr(user, "compose_groups", remember)
         patch.setattr(OmegaConf, "load", parse)
         yield

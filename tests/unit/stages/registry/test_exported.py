@@ -14,7 +14,6 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.gate import digest_test_set
-from stages.demo.corpus import GrammarConfig, generate
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported
@@ -58,12 +57,6 @@ def test_one_hash_decides_about_a_test_sentence(line, validation):
 
     assert len({describe_rule(one.corpora, one.split) for one in params}) == 1
     assert drawn == {"test"} or "test" not in drawn
-
-
-def test_grammar_tests_have_no_trained_source():
-    sizes = {"train_pairs": 2000, "validation_pairs": 10, "test_pairs": 30}
-    first, second = (generate(GrammarConfig(seed=seed, **sizes)) for seed in (1, 2))
-    assert {pair.source for pair in first["train"]}.isdisjoint(one.source for one in second["test"])
 
 
 @pytest.fixture(scope="module")
