@@ -142,9 +142,9 @@ def learn_from_training(
     settings: ShortlistConfig | None, inputs: Inputs, translator: Translator
 ) -> Shortlist | None:
     """Return the shortlist of a model, learnt from evenly spread training pairs; None if off."""
-    if settings is None:
-        return None
     source, target = translator.source, translator.target
+    if settings is None or len(target.vocabulary) < settings.min_tokens:
+        return None
     sides = [inputs.corpus / f"train.{side}" for side in paths.SIDES]
     count = sum(1 for _ in files.read_lines(sides[0]))
     lines = zip(*map(files.read_lines, sides), strict=True)

@@ -1,8 +1,6 @@
 """Convert a model for faster engines, and keep engines that translate as well as PyTorch."""
 
 import logging
-import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,9 +44,6 @@ MAX_BLEU_LOSS = 0.3
 MIN_PATIENCE_GAIN = 0.1
 """Minimum gain of BLEU by patience, which takes up to a fifth more time."""
 
-MIN_TIMED_SENTENCES, TIMED_ROUNDS = 100, 3
-"""Minimum sentences to time a shortlist, and the number of times; the shortest counts."""
-
 HeldOutText = tuple[Sequence[str], ...]
 """Sentences, their references, and their directions in a multilingual model."""
 
@@ -89,8 +84,8 @@ def prepare_engines(
 ) -> tuple[list[AddedEngine], dict[str, Any]]:
     """Convert a model for faster engines; return the engines that are good enough, and reports.
 
-    If an engine loses too much, it is tried without the shortlist, then in float32. A shortlist
-    that is slower than all tokens is left out, and so is patience that gains no BLEU.
+    If an engine loses too much, it is tried without the shortlist, then in float32. Patience that
+    gains no BLEU is left out.
 
     Args:
         precisions: precision of each engine.
@@ -112,10 +107,7 @@ def prepare_engines(
             (precision, None),
             *([(EXACT, None)] if precision != EXACT else []),
         ]
-        good: list[AddedEngine] = []
         for number, attempt in enumerate(attempts):
-            if good and attempt[0] != precision:
-                break
             try:
                 name = _write(translator, model_config, folder / f"{precision}{number}", *attempt)
                 path = folder / f"{precision}{number}" / name
@@ -130,12 +122,9 @@ def prepare_engines(
                 reports[name] = report | _leave_out(name, failure)
                 continue
             added = AddedEngine(name, path, engine, parity, report)
-            good.append(_choose_patience(translator, added, text, threads))
-            if not report["shortlist"] or len(text[0]) < MIN_TIMED_SENTENCES:
-                break
-        if good:
-            engines.append(_choose_fastest(translator, good, text))
-            reports[engines[-1].name] = engines[-1].report
+            engines.append(_choose_patience(translator, added, text, threads))
+            reports[name] = engines[-1].report
+            break
     return engines, reports
 
 
@@ -157,21 +146,6 @@ def _choose_patience(
     if scores:
         files.write_json(path, scores)
     return added._replace(engine=_load(translator, added.folder, threads), report=report)
-
-
-def _choose_fastest(
-    translator: Translator, engines: Sequence[AddedEngine], text: HeldOutText
-) -> AddedEngine:
-    """Return the engine that takes the least CPU time; the report has both times."""
-    if len(engines) == 1:
-        return engines[0]
-    seconds = dict.fromkeys(("shortlist", "all tokens"), math.inf)
-    for name, added in list(zip(seconds, engines, strict=True)) * TIMED_ROUNDS:
-        start = time.process_time()
-        search_text(translator, added.engine, text)
-        seconds[name] = min(seconds[name], time.process_time() - start)
-    fastest = engines[0] if seconds["shortlist"] <= seconds["all tokens"] else engines[1]
-    return fastest._replace(report=fastest.report | {"seconds": seconds})
 
 
 def _load(translator: Translator, folder: Path, threads: int) -> Engine:

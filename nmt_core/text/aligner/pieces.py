@@ -54,6 +54,8 @@ class ShortlistConfig(Config):
     """Most frequent target tokens, which are allowed for any source."""
     pairs: int = Field(200_000, ge=1, le=10_000_000)
     """Training pairs to learn from."""
+    min_tokens: int = Field(5000, ge=1, le=1_000_000)
+    """Minimum number of target tokens in the vocabulary; with 2,000, a shortlist is slower."""
 
 
 CUT_ELISION = re.compile(r"['’]\w{1,2}")

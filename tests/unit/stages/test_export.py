@@ -101,7 +101,8 @@ def test_a_shortlist_samples_the_whole_training_text(tmp_path, monkeypatch, pair
         files.write_lines(tmp_path / f"train.{side}", ["a" * (n + 1) for n in range(10)])
     seen = []
     monkeypatch.setattr(export, "learn_shortlist", lambda *those: seen.append(those))
-    inputs, settings = Inputs(corpus=tmp_path), ShortlistConfig(pairs=pairs)
+    inputs, settings = Inputs(corpus=tmp_path), ShortlistConfig(pairs=pairs, min_tokens=1)
+    assert export.learn_from_training(ShortlistConfig(), inputs, translator) is None
     export.learn_from_training(settings, inputs, translator)
     [(given, tokens, known)] = seen
 

@@ -1,6 +1,5 @@
 """One interface, the fastest engine: what is loaded, what it refuses, and when torch is needed."""
 
-import itertools
 import shutil
 import subprocess
 import sys
@@ -228,17 +227,6 @@ def test_next_simpler_engine_replaces_a_bad_one(tmp_path, monkeypatch, judgement
         name is not None
     )
     assert ("left_out" in reports[NAMES[0]]) is (name != NAMES[0])
-
-
-@pytest.mark.parametrize(("seconds", "short"), [((1.0, 2.0), True), ((2.0, 1.0), False)])
-def test_slower_shortlist_is_omitted(tmp_path, monkeypatch, seconds, short):
-    clock = itertools.accumulate(itertools.cycle((0.0, seconds[0], 0.0, seconds[1])))
-    monkeypatch.setattr(engine_export, "MIN_TIMED_SENTENCES", 1)
-    monkeypatch.setattr(engine_export.time, "process_time", lambda: next(clock))
-    monkeypatch.setattr(engine_export, "explain_disparity", lambda *_: None)
-    [engine], reports = prepare(tmp_path, ("int8",), shortlist=Shortlist([UNK + 1], {}))
-
-    assert (engine.engine.has_shortlist, reports[NAMES[0]]["shortlist"]) == (short, short)
 
 
 @pytest.mark.parametrize(("gain", "patience"), [(-1.0, 1.4), (200.0, 1.0)])
