@@ -69,7 +69,7 @@ SLOWLY = $(PYTEST) -m
 # passes single settings, as in
 #   make repro TEXT="my/train.de my/train.en" TIME=1h
 #   make repro DATA=europarl LANGUAGES=fr-en SET="train.seed=2"
-WORDS := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),languages=$(LANGUAGES)) $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
+WORDS := $(if $(TEXT),"text=$(TEXT)") $(if $(LANGUAGES),"languages=$(LANGUAGES)") $(if $(VALIDATION),"validation=$(VALIDATION)") $(if $(TEST),"test=$(TEST)")
 CHOICES := $(WORDS) $(if $(DATA),data=$(DATA)) $(if $(MODEL),model=$(MODEL)) $(if $(TRAIN),train=$(TRAIN)) $(if $(START),start=$(START)) $(if $(TIME),time=$(TIME)) $(SET)
 # TIME=2h is converted once to a budget of tokens, which another machine can repeat
 PIN_TIME = $(if $(TIME),python -m flows.repro shard embeddings && python -m stages.planning pin)
