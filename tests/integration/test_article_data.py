@@ -92,6 +92,7 @@ def serve_text(site):
     ]
 
 
+@pytest.mark.slow
 def test_text_and_vectors_are_the_articles(site, tmp_path):
     values = apply_changes(compose_groups(["data=europarl_article"]), serve_text(site))
     settings = build_all(values, source="conf")

@@ -113,6 +113,7 @@ def test_text_with_only_rare_words_is_an_error(project):
     assert not (project / "embeddings").exists()
 
 
+@pytest.mark.slow
 def test_diverging_training_is_an_error(project):
     settings = TrainedVectors(**SMALL | {"learning_rate": 1e30})
 
@@ -124,6 +125,7 @@ def test_diverging_training_is_an_error(project):
         )
 
 
+@pytest.mark.slow
 def test_one_failure_ends_the_other_training(project):
     texts = [project / "missing", project / "tokenized" / "train.source"]
     words = [project / "vocabulary" / "source.txt"] * 2

@@ -13,6 +13,8 @@ from stages.reporting.measures import write_plots
 from tests.support.projects import PROJECT
 from tests.support.run_pages import MEASURED
 
+pytestmark = pytest.mark.slow
+
 EVALUATED = Evaluation.parse(MEASURED | {"beam_sizes": {"1": 20.5, "5": 21.5}})
 TRAINED = {"steps": 100_000, "loss": 1.0964, "perplexity": 2.9934, "token_accuracy": 98.81}
 

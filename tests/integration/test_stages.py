@@ -381,15 +381,6 @@ def test_training_is_recorded(project):
         assert f"  BLEU {score:.1f}" in project.told
 
 
-@pytest.mark.slow
-def test_training_twice_gives_the_same_bytes(project, tmp_path):
-    model, progress = train_on(project, checkpoints="again")
-    train.write_model(tmp_path / "trained", model, project.settings["train"], progress, "f" * 16)
-
-    for name in ("model.safetensors", "model.json", "training.json"):
-        assert (project.trained / name).read_bytes() == (tmp_path / "trained" / name).read_bytes()
-
-
 def test_validation_scores_like_evaluation(project, tmp_path, monkeypatch):
     """The same model has the same BLEU and loss on the same lines, by different code.
 

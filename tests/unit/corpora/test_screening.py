@@ -330,9 +330,9 @@ def align(pairs, lines=None):
     return find_misalignment(pairs, lines or range(1, len(pairs) + 1))
 
 
-@pytest.mark.parametrize(("side", "line", "lost"), [(0, 1, 2), (1, 900, 3), (1, 500, 1)])
+@pytest.mark.parametrize(("side", "line", "lost"), [(0, 1, 2), (1, 600, 3), (1, 300, 1)])
 def test_shift_names_offset_and_line(side, line, lost):
-    columns = [[pair[at] for pair in text()[:1300]] for at in (0, 1)]
+    columns = [[pair[at] for pair in text()[:900]] for at in (0, 1)]
     del columns[side][line - 1 : line - 1 + lost]
     if side == 0:
         columns[1] = columns[1][:-lost]

@@ -172,8 +172,8 @@ def test_an_experiment_gets_its_settings_and_variables(fake_dvc):
 @pytest.mark.parametrize(
     ("on_sigterm", "saved"),
     [
-        ("signal.SIG_DFL", False),
-        ("signal.SIG_IGN", False),  # it is killed after the grace
+        pytest.param("signal.SIG_DFL", False, marks=pytest.mark.slow),
+        pytest.param("signal.SIG_IGN", False, marks=pytest.mark.slow),  # killed after the grace
         ("lambda *_: (time.sleep(0.3), open('saved', 'w').close(), sys.exit())", True),
     ],
 )

@@ -103,6 +103,7 @@ def test_a_command_is_signalled_once(program, tmp_path):
     assert 1 == process.wait(SECONDS)
 
 
+@pytest.mark.slow
 def test_a_command_that_never_ends_is_killed(program):
     process = program(WORKER, STAGE, patience=0.5)
     everything = psutil.Process(process.pid).children(recursive=True)
@@ -136,6 +137,7 @@ processes.outlast_children(print)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seconds", "saved"), [(SECONDS, True), (0, False)])
 def test_children_are_waited_for_and_then_killed(tmp_path, seconds, saved):
     command = [sys.executable, "-c", LEAVE, str(seconds), SAVE, tmp_path / "saved"]

@@ -12,6 +12,8 @@ from tests.support.git import commit_all, git
 from tests.support.processes import STAGE
 from tests.support.projects import PROJECT
 
+pytestmark = pytest.mark.slow
+
 PATH = PROJECT / "infra/docker/entrypoint.py"
 
 

@@ -27,13 +27,7 @@ from infra.servers.__main__ import (
     stop_on_signals,
     write_environment,
 )
-from infra.servers.server import (
-    PAUSE_SECONDS,
-    Server,
-    StartError,
-    find_free_port,
-    watch,
-)
+from infra.servers.server import PAUSE_SECONDS, Server, StartError, find_free_port, watch
 from stages.runtime.checkout import USER
 from tests.support.commands import invoke
 
@@ -102,6 +96,7 @@ def has_ended(process):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "script"), [("stop", ANSWER), ("stop", DEAF), ("kill", ANSWER)])
 def test_a_stopped_server_leaves_nothing(make_toy, monkeypatch, way, script):
     monkeypatch.setattr(server, "GRACE_SECONDS", 2.0)
@@ -132,6 +127,7 @@ def test_only_success_is_an_answer(make_toy, monkeypatch, status, well):
     assert toy.answers() is well
 
 
+@pytest.mark.slow
 def test_killed_server_is_started_again(make_toy, monkeypatch):
     """After a pause, as long as its port is taken; children of its main process end first."""
     toy, said, sleeps = make_toy(), [], []

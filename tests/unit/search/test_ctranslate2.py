@@ -131,7 +131,7 @@ def test_patient_search_equals_exact_search(engines, penalty):
     """Wherever the best is not cut off; without a length penalty these models repeat themselves."""
     exact, patient = engines[0], replace(engines[1], patience=12.0)
     search = BeamConfig(beam_size=4, length_penalty=penalty)
-    asked = requests(8)
+    asked = requests(5)
     one, other = (engine.search(asked, search, **QUIET) for engine in (exact, patient))
     free = [
         (mine.tokens, its.tokens)
@@ -253,10 +253,7 @@ def test_int8_is_close(tmp_path):
         (TransformerConfig(activation="leaky_relu"), "activation 'leaky_relu'"),
         (TransformerConfig(activate_output=True), "activate_output"),
         (TransformerConfig(source_start=True), "source_start"),
-        (
-            TransformerConfig(width=16, heads=2, head_width=5),
-            "heads x head_width other than width",
-        ),
+        (TransformerConfig(width=16, heads=2, head_width=5), "heads x head_width other than width"),
         (TransformerConfig(width=16, heads=2, head_width=8), None),
     ],
 )

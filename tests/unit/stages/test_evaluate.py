@@ -17,11 +17,7 @@ from stages.params import EvaluateParams
 from stages.paths import Inputs
 from stages.reporting.evaluation import ConfidenceReport
 from stages.reporting.measures import TranslatedText, measure_slices, measure_translations
-from stages.runtime.trained import (
-    list_tags,
-    read_validation,
-    tag_lines,
-)
+from stages.runtime.trained import list_tags, read_validation, tag_lines
 from tests.support.run_pages import TRAINING
 from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
@@ -249,7 +245,7 @@ def test_confidence_is_fitted_on_tagged_translations(tagged, monkeypatch, tag):
 
     monkeypatch.setattr(evaluate, "judge_confidence", judge)
     evaluate.run(
-        EvaluateParams(resamples=0, choose_length_penalty=False),
+        EvaluateParams(resamples=0, pictures=0, choose_length_penalty=False),
         inputs,
         languages=DE_EN,
         reports=inputs.trained / "reports",

@@ -1,5 +1,7 @@
 """A model that starts from another equals it, as far as both know the same tokens."""
 
+from itertools import product
+
 import pytest
 import torch
 
@@ -63,8 +65,7 @@ def test_with_the_same_tokens_models_are_equal(name):
     assert notes == ["starting from decoder, embeddings, encoder of the initial model"]
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "share"), [*product(NAMES, [0.3]), *product(NAMES[:1], [0, 1])])
 def test_averages_mix_both_models_for_shared_tokens(name, share):
     """New tokens, and parts that were not taken, stay as trained."""
     _, initial = finished(name)

@@ -85,6 +85,7 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path):
         trial.load_tried(tmp_path, threads=1)
 
 
+@pytest.mark.slow
 def test_trial_uses_the_requested_engine(tmp_path):
     folder = export(tmp_path / "export")
     with pytest.raises(BundleError, match="there is no engine 'abacus'"):
