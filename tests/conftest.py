@@ -15,10 +15,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests.support.order import (
-    pytest_addoption,
-    pytest_collection_modifyitems,
-)
+from tests.support.order import pytest_addoption, pytest_collection_modifyitems
 from tests.support.presets import PRESETS, VARIANTS, tiny_model
 from tests.support.web_server import serving
 

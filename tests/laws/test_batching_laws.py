@@ -15,11 +15,7 @@ from nmt_core.data.batch import (
     build_evaluation_batches,
     collate,
 )
-from nmt_core.data.batching import (
-    batches_in_order,
-    batches_of_epoch,
-    split_evenly,
-)
+from nmt_core.data.batching import batches_in_order, batches_of_epoch, split_evenly
 from nmt_core.data.settings import BucketBatching, TokenBatching
 from nmt_core.data.shards import Block, ShardDataset, write_shards
 from nmt_core.search.engine import batches_by_length

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from nmt_core.data.batch import Position, TrainingBatches
 from nmt_core.data.drawn_pairs import AugmentedPairs, TaggedPairs
 from nmt_core.data.mixture import GROUP_PAIRS, Mixture
-from nmt_core.data.settings import (
-    AugmentationConfig,
-    BucketBatching,
-    MixtureConfig,
-    TokenBatching,
-)
+from nmt_core.data.settings import AugmentationConfig, BucketBatching, MixtureConfig, TokenBatching
 from nmt_core.text.side import Side
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary

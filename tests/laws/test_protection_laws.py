@@ -115,9 +115,7 @@ def test_lines_with_seen_hypotheses_are_not_searched_again():
     found = own.search(["mit 94 Stimmen", "das {x} Haus 5", "DA 94"], beam_size=1)
 
     assert [best.text for [best] in found] == ["mit 94 Stimmen", "das {x} Haus 5", "DA 94"]
-    assert own.engine.asked[1:] == [
-        [f"mit {ALL_SYMBOLS[0]} Stimmen", f"DA {ALL_SYMBOLS[0]}"],
-    ]
+    assert own.engine.asked[1:] == [[f"mit {ALL_SYMBOLS[0]} Stimmen", f"DA {ALL_SYMBOLS[0]}"]]
 
 
 def test_names_are_symbols_and_surplus_ones_are_reported():

@@ -106,8 +106,7 @@ def test_finished_training_is_not_repeated(dataset, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("steps", "scores", "best"),
-    [(12, {10: 0.5, 12: 0.7}, 5), (8, {8: 3.0}, 8), (8, {8: 0.5}, 5)],
+    ("steps", "scores", "best"), [(12, {10: 0.5, 12: 0.7}, 5), (8, {8: 3.0}, 8), (8, {8: 0.5}, 5)]
 )
 def test_lost_futures_best_model_is_ignored(dataset, tmp_path, steps, scores, best):
     """Interrupted between best model and checkpoint; then scores differ, or time is short."""

@@ -4,12 +4,7 @@ import pytest
 
 from tests.support.reader import blocks, open_reader, type_block, typed
 
-DOCUMENTS = (
-    "README.md",
-    "docs/your-text.md",
-    "docs/integrate.md",
-    "docs/research.md",
-)
+DOCUMENTS = ("README.md", "docs/your-text.md", "docs/integrate.md", "docs/research.md")
 BLOCKS = [block for document in DOCUMENTS for block in typed(document)]
 
 

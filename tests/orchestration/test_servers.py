@@ -30,10 +30,7 @@ def test_no_password_is_in_a_command_or_log(servers, folder):
 
 PAGES = {
     "a page that asks across origins": {"Origin": "http://evil.example"},
-    "a page whose name leads here": {
-        "Origin": "http://evil.example",
-        "Host": "evil.example",
-    },
+    "a page whose name leads here": {"Origin": "http://evil.example", "Host": "evil.example"},
     "a page that guesses": {
         "Origin": "http://evil.example",
         "Authorization": httpx2.BasicAuth("admin", "admin")._auth_header,

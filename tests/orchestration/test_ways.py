@@ -18,13 +18,7 @@ def ways(fleet):
     with fleet.worker(cpu, "cpu"), fleet.worker(gpu, "gpu"):
         pools = fleet.submit("train/train-on-pools")
         fleet.wait(pools, "Completed", seconds=900)
-    return {
-        "by hand": by_hand,
-        "flow": flow,
-        "pool cpu": cpu,
-        "pool gpu": gpu,
-        "run": pools,
-    }
+    return {"by hand": by_hand, "flow": flow, "pool cpu": cpu, "pool gpu": gpu, "run": pools}
 
 
 @pytest.mark.parametrize("way", ["flow", "pool cpu", "pool gpu"])

@@ -337,7 +337,7 @@ BEFORE = {
     "make rollback": (
         'make retrain SET="export.golden_sentences=2"',
         "make promote VERSION=2 REASON=better",
-    ),
+    )
 }
 """Commands that must have run before, by the beginning of the dependent command."""
 

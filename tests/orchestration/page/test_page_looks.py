@@ -90,10 +90,7 @@ def test_axe_finds_no_violation(open_page, way):
 
 
 HOSTILE_CORPORA = {name: data_pages.describe("files", licence=data_pages.HOSTILE) for name in "ab"}
-REPORTS = {
-    "data": lambda: data_pages.render(HOSTILE_CORPORA),
-    "run": run_pages.render,
-}
+REPORTS = {"data": lambda: data_pages.render(HOSTILE_CORPORA), "run": run_pages.render}
 
 
 @pytest.mark.parametrize("report", REPORTS)

@@ -8,14 +8,7 @@ from playwright.sync_api import expect
 
 from nmt_core.server.users import read_keys
 from tests.support.page import serving
-from tests.support.page_reading import (
-    file,
-    record,
-    refuse,
-    translated,
-    wait_for_requests,
-    write,
-)
+from tests.support.page_reading import file, record, refuse, translated, wait_for_requests, write
 
 # failures
 

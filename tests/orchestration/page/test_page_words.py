@@ -32,12 +32,7 @@ def underline(element):
     ("text", "translation", "said", "doubtful"),
     [
         ("Zebra\nDer Bericht", "Zebra\nThe report", "1 sentence needs review", 1),
-        (
-            "Der BERICHT ist lang",
-            "The report is long",
-            "case or accents restored: “Bericht”",
-            0,
-        ),
+        ("Der BERICHT ist lang", "The report is long", "case or accents restored: “Bericht”", 0),
         ("Der Bericht\nEule", "The report\nEule", "not in the training text: “Eule”", 1),
         (
             "Eule\nUhu Eule\nEule Kauz Specht",

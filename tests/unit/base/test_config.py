@@ -114,8 +114,7 @@ class Open(Config):
     """Like ``Train``, but with a union that a registry can extend."""
 
     inner: Annotated[
-        Optimizer,
-        OpenUnion(Registry("a kind", "nmt.kinds", {"cosine": Cosine, "linear": Linear})),
+        Optimizer, OpenUnion(Registry("a kind", "nmt.kinds", {"cosine": Cosine, "linear": Linear}))
     ] = Linear()
 
 

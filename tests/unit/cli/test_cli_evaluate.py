@@ -125,9 +125,4 @@ def test_differences_are_shown_with_pair_and_metric():
     found = Difference(metric="bleu", first="a", second="b", value=-1.5, p_value=0.3)
     table = render_differences([found])
     told = {column.header: str(next(column.cells)) for column in table.columns}
-    assert told == {
-        "pair": "a - b",
-        "metric": "BLEU",
-        "difference": "-1.50",
-        "p": "0.3000",
-    }
+    assert told == {"pair": "a - b", "metric": "BLEU", "difference": "-1.50", "p": "0.3000"}

@@ -110,8 +110,7 @@ def test_unknown_name_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "advice"),
-    [("ops:T/v1", "opus"), ("htps:T/v1", "http"), ("T", r"x\.corpus")],
+    ("wrong", "advice"), [("ops:T/v1", "opus"), ("htps:T/v1", "http"), ("T", r"x\.corpus")]
 )
 def test_refusal_names_the_closest_prefix_or_the_place(wrong, advice):
     with pytest.raises(ConfigError, match=advice):

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora.filters import make_comparison_key
-from nmt_core.corpora.named import (
-    describe_rule,
-    describe_together,
-    estimate_total,
-)
+from nmt_core.corpora.named import describe_rule, describe_together, estimate_total
 from stages.params import DownloadParams
 from tests.support.bringing import bring
 

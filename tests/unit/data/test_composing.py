@@ -12,13 +12,7 @@ from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.data import fasttext
 from nmt_core.data.fasttext import Task
 from nmt_core.data.settings import TrainedVectors
-from nmt_core.data.vectors import (
-    COMPOSED,
-    FOUND,
-    MAX_DIMENSIONS,
-    MISSING,
-    open_vectors,
-)
+from nmt_core.data.vectors import COMPOSED, FOUND, MAX_DIMENSIONS, MISSING, open_vectors
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 
 KNOWN, RARE, STRANGE = "known", "rare", "strange"

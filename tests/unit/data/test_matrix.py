@@ -8,13 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.random import make_generator
-from nmt_core.data.vectors import (
-    COMPOSED,
-    FOUND,
-    MISSING,
-    WordVectors,
-    build_embedding_matrix,
-)
+from nmt_core.data.vectors import COMPOSED, FOUND, MISSING, WordVectors, build_embedding_matrix
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK
 
 ORIGINS = st.lists(st.sampled_from([MISSING, FOUND, COMPOSED]), min_size=1, max_size=20).filter(any)

@@ -34,9 +34,7 @@ def found(vectors, vocabulary):
 numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
 
 
-@given(
-    st.dictionaries(st.sampled_from(WORDS), st.tuples(numbers, numbers, numbers), min_size=1),
-)
+@given(st.dictionaries(st.sampled_from(WORDS), st.tuples(numbers, numbers, numbers), min_size=1))
 def test_written_vectors_are_read(tmp_path_factory, rows):
     """For any word, such as nan."""
     lines = [f"{word} {' '.join(map(repr, row))}\n" for word, row in rows.items()]

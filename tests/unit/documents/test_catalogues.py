@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.catalogues import read_arb, read_json_strings, read_po_file
-from tests.support.echoes import (
-    DOUBTFUL,
-    Answer,
-    Echo,
-    answer,
-    keep,
-    shout,
-    show_passages,
-)
+from tests.support.echoes import DOUBTFUL, Answer, Echo, answer, keep, shout, show_passages
 
 HEADER = r"""# A comment.
 msgid ""
@@ -144,8 +136,7 @@ def test_plural_forms_follow_the_header(plural, forms):
 
 
 @pytest.mark.parametrize(
-    ("codes", "language"),
-    [(("en", "pt-BR"), rb'"Language: pt_BR\n"'), (None, rb'"Language: \n"')],
+    ("codes", "language"), [(("en", "pt-BR"), rb'"Language: pt_BR\n"'), (None, rb'"Language: \n"')]
 )
 def test_missing_language_is_written(codes, language):
     data = (head(language="") + 'msgid "a"\nmsgstr ""\n').encode()

@@ -270,13 +270,7 @@ def contend(champion, challenger, **settings):
             ("bleu", "literals", "case"),
         ),
         (write(bad=OTHERS), write(bad=NEGATED), {}, "promote", ()),
-        (
-            write(bad=OTHERS),
-            write(bad=NEGATED),
-            {"negation": 1.0},
-            "reject",
-            ("slice_negation",),
-        ),
+        (write(bad=OTHERS), write(bad=NEGATED), {"negation": 1.0}, "reject", ("slice_negation",)),
         (write(bad=OTHERS), write(bad=NEGATED), {"negation": 99.0}, "promote", ()),
         (write(bad=OTHERS), write(bad=NEGATED), {"long": 1.0}, "promote", ()),
         (write(bad=[*OTHERS, 0, 4]), write(bad=[8, 12, 16]), {"negation": 0.1}, "hold", ()),
@@ -402,8 +396,7 @@ def test_verdict_names_its_test_set():
 
 
 @pytest.mark.parametrize(
-    ("bound", "outcome", "refused_by"),
-    [(0.5, "reject", ("slice_fr-en",)), (100.0, "promote", ())],
+    ("bound", "outcome", "refused_by"), [(0.5, "reject", ("slice_fr-en",)), (100.0, "promote", ())]
 )
 def test_no_direction_may_lose_more_than_its_bound(bound, outcome, refused_by):
     """The challenger is better on the whole, and worse in one of two directions."""

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 from nmt_core.evaluation.metric import SlicedText
 from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.significance import resample_scores
-from nmt_core.evaluation.slices import (
-    SLICES,
-    find_slice,
-    find_slices,
-    score_slices,
-)
+from nmt_core.evaluation.slices import SLICES, find_slice, find_slices, score_slices
 
 CODES = ("de", "en")
 PAIRS = [

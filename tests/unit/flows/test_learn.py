@@ -132,10 +132,7 @@ def test_undecided_corrections_are_learnt_by_default(stub_flow, words, undecided
     settings = []
     Path("j.jsonl").touch()
     stub_flow.install(
-        learn,
-        check_server=lambda: None,
-        run_in_child=nullcontext,
-        learn=settings.append,
+        learn, check_server=lambda: None, run_in_child=nullcontext, learn=settings.append
     )
     result = invoke(learn.main, "--journal", "j.jsonl", *words)
 

@@ -64,12 +64,7 @@ def test_text_is_downloaded_translated_and_learnt(flow):
     """In a second run, pairs of the first run are not translated."""
     assert run(settings=["train.seed=7"]) == WRITTEN
     without, there = ["demo"], ["demo", "distilled"]
-    steps = [
-        ("download", without),
-        ("translate", without),
-        ("export", there),
-        ("publish", there),
-    ]
+    steps = [("download", without), ("translate", without), ("export", there), ("publish", there)]
     assert list_steps(flow) == steps
     params = read_params()
     assert params["download"]["corpora"]["distilled"]["weight"] == 4.0  # half of the lines read
@@ -94,11 +89,7 @@ def test_a_failure_restores_the_settings(flow, fails):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [
-        {"settings": ["train.sede=1"]},
-        {"student": True, "synthesis": {"backward": True}},
-    ],
+    "wrong", [{"settings": ["train.sede=1"]}, {"student": True, "synthesis": {"backward": True}}]
 )
 def test_errors_are_reported_before_translating(flow, wrong):
     with pytest.raises(ConfigError):

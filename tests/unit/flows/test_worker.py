@@ -89,11 +89,7 @@ def test_pool_must_run_processes(monkeypatch, kind, refused):
 
 @pytest.mark.parametrize(
     ("words", "options"),
-    [
-        ([], ["--limit=1"]),
-        (["--leashed"], ["--limit=1"]),
-        (["--limit", "2"], ["--limit=2"]),
-    ],
+    [([], ["--limit=1"]), (["--leashed"], ["--limit=1"]), (["--limit", "2"], ["--limit=2"])],
 )
 def test_worker_ends_with_prefects_exit_code(monkeypatch, words, options):
     url, calls, leashed = "http://127.0.0.1:1/api", [], []

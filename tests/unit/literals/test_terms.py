@@ -5,13 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.literals.finding import find_literals
-from nmt_core.literals.glossary import (
-    Glossary,
-    find_stem,
-    matches_case,
-    split_words,
-    stem_words,
-)
+from nmt_core.literals.glossary import Glossary, find_stem, matches_case, split_words, stem_words
 
 
 @pytest.mark.parametrize(

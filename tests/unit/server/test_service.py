@@ -11,14 +11,7 @@ from nmt_core.server.errors import RequestError
 from nmt_core.server.service import Service
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User, read_keys
-from tests.support.stand_in import (
-    Connection,
-    Slow,
-    StandIn,
-    client_of,
-    in_a_loop,
-    serve_stand_in,
-)
+from tests.support.stand_in import Connection, Slow, StandIn, client_of, in_a_loop, serve_stand_in
 
 PAIR = {"source": "de", "target": "en"}
 ANYBODY = User("anybody", None)

@@ -10,22 +10,15 @@ from safetensors.numpy import load_file
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
-from nmt_core.base.languages import Languages
 from nmt_core.corpora.near_duplicates import NearExample, Nearness
 from nmt_core.data.batch import Position
 from nmt_core.data.settings import GivenVectors, LearnedEmbeddings
 from nmt_core.text.vocabulary import SPECIALS, Vocabulary
 from nmt_core.training.progress import Point, Progress
 from stages import download, embeddings, export, paths, train, vocabulary
-from stages.configure import compose
-from stages.configure.sections import build_all
 from stages.params import EmbeddingsParams, VocabularyParams
 from stages.reporting.download_report import DownloadReport
 from stages.runtime.fingerprint import check_digests
-from tests.support.projects import PROJECT
-from tests.support.tiny import tiny_translator
-
-DE_EN = Languages(source="de", target="en")
 
 
 def progress():
@@ -61,40 +54,6 @@ def test_trainings_have_a_summary_and_a_learning_curve():
     ]
     assert rows == [point.row() for point in progress().history]
     assert "\r" not in table
-
-
-@pytest.mark.parametrize("origin", [{}, {"folder": "x"}])
-def test_a_model_has_a_record_and_digests(tmp_path, origin):
-    translator = tiny_translator()
-    values = compose.compose_groups(["data=demo"], conf=PROJECT / "conf")
-    params = build_all(values, source="conf")["train"]
-    initial = tmp_path / "initial"
-    if origin:
-        files.write_json(initial / "initial_model.json", origin)
-    folder, model = tmp_path / "trained", translator.engine.model
-    train.write_model(folder, model, params, progress(), "key", initial_model=initial)
-
-    check_digests(folder, stage="train")
-    assert {path.name for path in folder.iterdir()} == {
-        "model.safetensors",
-        "model.json",
-        "training.json",
-        "digests.json",
-    }
-    assert files.read_json(folder / "model.json") == params.model.model_dump(mode="json")
-    assert load_file(folder / "model.safetensors")
-    assert files.read_json(folder / "training.json") == {
-        "fingerprint": "key",
-        "steps": 30,
-        "best_step": 20,
-        "epochs": 3,
-        "target_tokens": 3000,
-        "parameters": sum(weight.numel() for weight in model.parameters()),
-        "params": params.model_dump(mode="json"),
-        "initial_model": origin,
-        "history": [point.model_dump() for point in progress().history],
-        "curve": progress().curve,
-    }
 
 
 def test_provenance_is_the_commit_of_the_checkout(monkeypatch):

@@ -52,11 +52,7 @@ def problems(**values):
         ("train__seed", -1, "train.seed must be greater than or equal to 0, got -1"),
         ("train__batching", ..., "train.batching is missing"),
         ("train__batching__kind", ..., "train.batching.kind is missing"),
-        (
-            "train__batching__kind",
-            "token",
-            "train.batching.kind must be one of 'tokens'",
-        ),
+        ("train__batching__kind", "token", "train.batching.kind must be one of 'tokens'"),
         ("train__model__heads", 3, f"train.model: width {WIDTH} is not divisible by 3 heads"),
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),

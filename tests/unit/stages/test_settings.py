@@ -11,13 +11,7 @@ from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.settings import Budget, InverseSquareRoot, WarmupDecay
 from stages.configure import compose
 from stages.configure.sections import build_all
-from stages.params import (
-    SECTIONS,
-    EvaluateParams,
-    TokenizeParams,
-    TrainParams,
-    build_section,
-)
+from stages.params import SECTIONS, EvaluateParams, TokenizeParams, TrainParams, build_section
 from tests.support.projects import PROJECT
 
 

@@ -70,8 +70,7 @@ def test_numbers_are_kept_unless_dropped(numbers, line, words):
 
 
 @pytest.mark.parametrize(
-    ("tokens", "line"),
-    [("ja , gut . nein", "ja, gut. nein"), (". ja", ". ja"), ("", "")],
+    ("tokens", "line"), [("ja , gut . nein", "ja, gut. nein"), (". ja", ". ja"), ("", "")]
 )
 def test_punctuation_follows_the_word_before_it(tokens, line):
     assert without_numbers("de").decode(tokens.split()) == line

@@ -4,11 +4,7 @@ from torch.testing import assert_close
 
 from nmt_core.models.embedding import build_pretrained_embedding
 from nmt_core.models.settings import build_model
-from nmt_core.training.optimizer import (
-    build_optimizer,
-    find_hidden_matrices,
-    orthogonalize,
-)
+from nmt_core.training.optimizer import build_optimizer, find_hidden_matrices, orthogonalize
 from nmt_core.training.settings import AdamW, Muon, NesterovSgd
 from tests.support.presets import tiny_config, tiny_model
 

@@ -18,14 +18,7 @@ from nmt_core.corpora.fetch import http
 from nmt_core.corpora.fetch.address import check_redirect
 from nmt_core.corpora.fetch.source import Source, quarantine
 from tests.support.downloads import CONTENT, DIGEST, QUICK, finals, message
-from tests.support.web_server import (
-    redirect,
-    serving,
-    silent,
-    status,
-    whole,
-    without_ranges,
-)
+from tests.support.web_server import redirect, serving, silent, status, whole, without_ranges
 
 OTHER = CONTENT[::-1]
 LINES = b"".join(b"word%d 1 2\n" % number for number in range(10_000))

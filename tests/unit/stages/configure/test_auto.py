@@ -204,11 +204,7 @@ def test_validations_are_counted_in_chosen_batches(project, monkeypatch, choices
 
 @pytest.mark.parametrize(
     ("limit", "tokens"),
-    [
-        ("seconds=240", 240 * 1500 * 4),
-        ("tokens=100000", 100_000),
-        ("steps=40", 40 * 901),
-    ],
+    [("seconds=240", 240 * 1500 * 4), ("tokens=100000", 100_000), ("steps=40", 40 * 901)],
 )
 def test_an_explicit_budget_replaces_the_automatic_one(project, limit, tokens):
     """Model and validations follow it; validations in seconds follow the clock alone."""

@@ -18,12 +18,7 @@ from stages.registry import __main__ as program
 from stages.registry import registry as module
 from stages.registry.__main__ import describe_last_event
 from stages.registry.exported import Exported, HeldOut
-from stages.registry.registry import (
-    ChampionMovedError,
-    Registry,
-    RegistryAwayError,
-    RegistryError,
-)
+from stages.registry.registry import ChampionMovedError, Registry, RegistryAwayError, RegistryError
 from stages.tracking.journal import BUNDLE_DIGEST, unpack_tags
 from tests.support.registries import number, promote
 from tests.support.scripted import LANGUAGES

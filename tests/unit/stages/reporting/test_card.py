@@ -47,12 +47,7 @@ def card(corpus=DEMO, source="de", terms=0, report=None, record=None, **scores):
         RECORD | (record or {}),
         Evaluation.parse(SCORES | scores),
         shards=SHARDS,
-        made={
-            "commit": "c0ffee",
-            "date": "2026-11-22",
-            "glossary_terms": terms,
-            "extras": "serve",
-        },
+        made={"commit": "c0ffee", "date": "2026-11-22", "glossary_terms": terms, "extras": "serve"},
     )
 
 
@@ -118,11 +113,7 @@ ROWS = [  # changes, the name of a row, its text
         "monolingual text",
         "news, 7,000 lines of de (a|b); web, 7,000 lines of de (a|b)",
     ),
-    (
-        {"record": {"initial_model": MODEL}},
-        "started from",
-        f"models/old, SHA-256 0a; {SEARCHED}",
-    ),
+    ({"record": {"initial_model": MODEL}}, "started from", f"models/old, SHA-256 0a; {SEARCHED}"),
     (
         {"record": {"initial_model": {"encoder": MODEL | {"registered": "version 3"}}}},
         "encoder started from",

@@ -9,7 +9,6 @@ from nmt_core.base.errors import ConfigError
 from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import MAX_SCORES, Evaluation
 from stages.reporting.measures import list_corpora, write_plots
-from stages.tracking.run_metadata import list_numbers
 from tests.support.data_pages import NEAR, describe, gather
 from tests.support.run_pages import MEASURED, judge, make_confidence
 
@@ -59,15 +58,6 @@ def test_dvc_compares_few_numbers():
     assert len(Evaluation.parse(MEASURED | many | signatures).summarize()) == MAX_SCORES + 4 == 15
 
 
-def test_mlflow_shows_the_numbers_of_all_parts():
-    numbers = list_numbers(Evaluation.parse(STORED))
-
-    assert numbers["test_bleu_low"] == 29.5
-    assert (numbers["test_confidence_area"], numbers["test_length_penalty"]) == (0.8, 1.5)
-    assert numbers["test_confidence_calibration_error"] == 0.02
-    assert not [name for name in numbers if "signature" in name]
-
-
 def test_plots_contain_the_first_score_and_confidence(tmp_path):
     write_plots(tmp_path, Evaluation.parse(STORED))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
@@ -80,18 +70,8 @@ def test_plots_contain_the_first_score_and_confidence(tmp_path):
 @pytest.mark.parametrize("near", [{}, NEAR])
 def test_download_report_keeps_its_format_on_disk(near):
     corpus = describe("files") | {"tag": "own", "languages": ""}
-    order = [
-        "kind",
-        "licence",
-        "tag",
-        "languages",
-        "pairs",
-        "removed",
-        "weight",
-        "examples",
-        "notices",
-    ]
-    corpus = {name: corpus[name] for name in [*order, "origins"]}
+    order = ["kind", "licence", "tag", "languages", "pairs", "removed", "weight"]
+    corpus = {name: corpus[name] for name in [*order, "examples", "notices", "origins"]}
     stored = gather({"one": corpus}, near)
     order = ["pairs", "removed", "near_duplicates", "repaired", "noticed", "corpora"]
     stored = {name: stored[name] for name in order} | {

@@ -9,14 +9,7 @@ import pytest
 
 from nmt_core.base.errors import NmtError
 from stages import paths
-from stages.runtime.checkout import (
-    ASIDE,
-    LOCK,
-    check_port,
-    find_servers,
-    hold_checkout,
-    put_aside,
-)
+from stages.runtime.checkout import ASIDE, LOCK, check_port, find_servers, hold_checkout, put_aside
 from stages.tracking.tracker import tracking_uri
 from tests.support.processes import wait_for
 

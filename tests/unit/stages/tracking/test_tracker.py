@@ -1,15 +1,12 @@
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
 
 from nmt_core.base.errors import NmtError
-from stages.tracking import mlflow_run, tracker
+from stages.tracking import tracker
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
-from tests.support.processes import run_python
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -100,21 +97,6 @@ def test_an_unwritable_journal_stops_no_training(project, caplog):
     assert "is not written, the run continues" in caplog.text
 
 
-def test_pauses_between_attempts_double_to_a_minute(monkeypatch):
-    follower = tracker._Follower(Journal("f"))
-    waited = []
-
-    def wait(seconds):
-        waited.append(seconds)
-        return len(waited) == 8
-
-    monkeypatch.setattr(follower._finished, "wait", wait)
-    monkeypatch.setattr(tracker, "_bring_up_to_date", lambda *_: 1 / 0)
-    follower.run()
-
-    assert waited == [1, 2, 4, 8, 16, 32, 60, 60]
-
-
 def test_a_file_is_stored_unchanged(project):
     """Another training may write another file to the same place before MLflow is back."""
     (project / "plots").mkdir()
@@ -161,13 +143,6 @@ def test_a_journal_has_one_owner():
         list(threads.map(enter, range(8)))
 
 
-def test_the_tracker_imports_no_mlflow():
-    """Otherwise every stage that tracks would wait for the import."""
-    code = "import sys, stages.tracking.tracker; print('mlflow' in sys.modules)"
-
-    assert run_python(code) == "False\n"
-
-
 def test_no_password_of_the_tracking_address_is_shown(monkeypatch, caplog):
     """Neither in our messages nor in MLflow's."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@127.0.0.1:9")
@@ -182,27 +157,3 @@ def test_no_password_of_the_tracking_address_is_shown(monkeypatch, caplog):
     assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
     assert "MLflow at http://127.0.0.1:9 does not answer (MlflowException: " in caplog.text
     assert "canary" not in f"{told.value} {caplog.text}"
-
-
-def test_a_model_has_a_longer_timeout_than_numbers(project):
-    waited = []
-    for models in (0, 1):
-        told = tracker.MlflowTracker(Journal("f"), SimpleNamespace(finish=waited.append))
-        for _ in range(models):
-            told.model(project / "export", name="nmt-de-en", tags={})
-        told.close("FINISHED")
-
-    assert waited == [tracker.CLOSE_SECONDS, tracker.MODEL_SECONDS]
-
-
-def test_mlflow_is_quiet_and_quick_by_default(monkeypatch):
-    seen = {}
-    here = {name: text for name, text in os.environ.items() if name not in tracker.ENVIRONMENT}
-    monkeypatch.setattr(os, "environ", here | {"MLFLOW_HTTP_REQUEST_TIMEOUT": "9"})
-    monkeypatch.setattr(mlflow_run, "MlflowRun", lambda *_, **__: seen.update(os.environ) or 1 / 0)
-    Journal("f").append("run", experiment="e", tags={})
-    with pytest.raises(NmtError, match="ZeroDivisionError"):
-        tracker.send(Journal("f"))
-
-    assert seen.items() >= (tracker.ENVIRONMENT | {"MLFLOW_HTTP_REQUEST_TIMEOUT": "9"}).items()
-    assert (seen["DO_NOT_TRACK"], seen["MLFLOW_DISABLE_TELEMETRY"]) == ("1", "true")

@@ -77,11 +77,7 @@ def test_pieces_belong_to_words_between_spaces(line):
             "er sagt : „ die non-food-kulturen , 6,2 % \" ; the commission 's",
         ),
         ("'s", WHOLE, "'s"),
-        (
-            "Kulturausschuss tagt, 東京",
-            AlignerConfig(),
-            "kultur -chuss tagt , 東 京",
-        ),
+        ("Kulturausschuss tagt, 東京", AlignerConfig(), "kultur -chuss tagt , 東 京"),
         ("Straßen", AlignerConfig(), "strass"),
     ],
 )
