@@ -362,6 +362,7 @@ def shuffle(pairs):
     return [Pair(pair.source, target) for pair, target in zip(pairs, targets, strict=True)]
 
 
+@pytest.mark.slow
 def test_script_without_words_is_related():
     """Its characters occur in many words, and explain less than words do."""
     draw, signs = random.Random(3), [chr(0x3042 + 2 * number) for number in range(40)]

@@ -14,7 +14,7 @@ from nmt_core.search.engine import LogLikelihood
 from tests.support.language_models import LSTM, SMALL, TEXT, TRANSFORMER, learnt
 
 
-@pytest.mark.parametrize("unit", ["character", "word"])
+@pytest.mark.parametrize("unit", [pytest.param("character", marks=pytest.mark.slow), "word"])
 @pytest.mark.parametrize(
     "model",
     [
