@@ -197,11 +197,28 @@ class Translator(SentenceTranslator):
         if not self.directions:
             return self.choose(source, target).translate_texts(texts, **options)
         found = detect_directions(self.directions, texts, source, target)
+        return self.translate_mixed(texts, found, **options)
+
+    def translate_mixed(
+        self,
+        texts: Sequence[str],
+        directions: Sequence[Languages],
+        *,
+        beam_size: int | None = None,
+        whole: bool = True,
+    ) -> list[Translation]:
+        """Return the translation of each text in its own direction.
+
+        Without ``directions``, all texts have that of this translator. See ``translate_texts`` for
+        the options.
+        """
+        if not directions:
+            return self._translate_texts(texts, beam_size, whole=whole)
         translations: dict[int, Translation] = {}
-        for languages, rows in group_rows(found).items():
-            chosen = self.choose(*languages.codes)
-            group = chosen.translate_texts([texts[row] for row in rows], **options)
-            translations |= zip(rows, group, strict=True)
+        for languages, rows in group_rows(directions).items():
+            chosen, group = self.choose(*languages.codes), [texts[row] for row in rows]
+            translated = chosen.translate_texts(group, beam_size=beam_size, whole=whole)
+            translations |= zip(rows, translated, strict=True)
         return [translations[row] for row in range(len(texts))]
 
     def _translate_texts(

@@ -27,7 +27,7 @@ from typing_extensions import TypedDict
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError, NmtError
-from nmt_core.base.languages import group_rows, read_languages
+from nmt_core.base.languages import read_languages
 from nmt_core.base.seal import digest_bundle, explain_unreadable
 from nmt_core.search.engine import FOLDER
 from nmt_core.translation.translator import Translator
@@ -57,15 +57,14 @@ def translate_golden(
 
     ``directions`` has the direction of each line for a multilingual model.
     """
-    answers: dict[int, _Answer] = {}
-    for direction, rows in group_rows(directions or [""] * len(lines)).items():
-        own = translator.choose(*read_languages(direction).codes) if direction else translator
-        found = own.search_best([lines[row] for row in rows])
-        for row, best in zip(rows, found, strict=True):
-            answers[row] = {"source": lines[row], "ids": [*best.ids], "text": best.text}
-            if direction:
-                answers[row]["languages"] = direction
-    return [answers[row] for row in range(len(lines))]
+    found = translator.translate_mixed(lines, [*map(read_languages, directions)])
+    answers: list[_Answer] = [
+        {"source": line, "ids": [*best.ids], "text": best.text}
+        for line, best in zip(lines, found, strict=True)
+    ]
+    for answer, direction in zip(answers, directions, strict=False):
+        answer["languages"] = direction
+    return answers
 
 
 def check_golden(translator: Translator, folder: Path) -> list[tuple[str, str, str]]:

@@ -14,7 +14,7 @@ from typing import Literal
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
-from nmt_core.base.languages import group_rows, read_languages
+from nmt_core.base.languages import read_languages
 from nmt_core.base.random import draw_line_numbers
 from nmt_core.corpora.corpus import GIVEN
 from nmt_core.evaluation.gate import Candidate, Verdict, find_configured_slice, judge
@@ -202,14 +202,9 @@ def translate_test_set(
     """Return an export's translations of the test set and of lines in other letter case."""
     translator = Translator.load(folder, engine="torch", device=device)
     lines, count = [*held_out.sources, *recased.values()], len(held_out.sources)
-    several = held_out.directions or ("",) * count
-    directions = [*several, *(several[row] for row in recased)]
-    hypotheses = [""] * len(lines)
-    for direction, rows in group_rows(directions).items():
-        own = translator.choose(*read_languages(direction).codes) if direction else translator
-        found = own.translate_sentences([lines[row] for row in rows])
-        for row, text in zip(rows, found, strict=True):
-            hypotheses[row] = text
+    directions = [*map(read_languages, held_out.directions)]
+    directions += [directions[row] for row in recased if directions]
+    hypotheses = [best.text for best in translator.translate_mixed(lines, directions)]
     return Candidate(
         name,
         held_out.sources,

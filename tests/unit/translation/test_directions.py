@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import read_languages
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.document_files import translate_document
 from nmt_core.translation.forced_decoding import score_pairs
@@ -94,6 +95,9 @@ def test_texts_of_mixed_languages_keep_their_order(several):
     named = several.translate(texts[:3], source="de", target="en")
     assert named == [f"EN {text}" for text in texts[:3]]
     assert several.translate(GERMAN, target="de") == f"DE {GERMAN}"  # from English only
+    directions = [*map(read_languages, ("de-en", "en-de", "fr-en"))]
+    mixed = several.translate_mixed(["A", "B", "C"], directions)
+    assert [each.text for each in mixed] == ["EN A", "DE B", "EN C"]
 
 
 @pytest.mark.parametrize("text", ["Ja.", f" - {ENGLISH}\n\t{GERMAN} Nein.  \n", "", "\u2028"])

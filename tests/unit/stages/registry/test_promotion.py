@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 import torch
@@ -113,8 +112,8 @@ def test_test_set_can_be_refused_before_training(project, champion, refused):
         check_test_set(registry, download, EvaluateParams(metrics=["bleu", "chrf"]), "same")
 
 
-def look_up(translations, lines):
-    return [translations.get(line, line) for line in lines]
+def look_up(translations, lines, directions):
+    return [SimpleNamespace(text=translations.get(line, line)) for line in lines]
 
 
 @pytest.fixture
@@ -124,7 +123,9 @@ def contest(monkeypatch):
     def run(lines, old, *, source="de", target="en", digest="new", gate=None, **more):
         written = {CHALLENGER.folder: lines, Path("3"): old}
         systems = {
-            folder: Mock(translate_sentences=partial(look_up, dict(zip(lines, of, strict=True))))
+            folder: SimpleNamespace(
+                translate_mixed=partial(look_up, dict(zip(lines, of, strict=True)))
+            )
             for folder, of in written.items()
         }
         monkeypatch.setattr(promotion.Translator, "load", lambda folder, **_: systems[folder])
@@ -178,7 +179,9 @@ def test_some_lines_are_translated_in_other_case(tmp_path, monkeypatch):
     assert {line.isupper() for line in recased.values()} == {True, False}
     assert all(lines[number % 9].lower() == line.lower() for number, line in recased.items())
 
-    echo = SimpleNamespace(translate_sentences=lambda given: [f"> {line}" for line in given])
+    echo = SimpleNamespace(
+        translate_mixed=partial(look_up, {line: f"> {line}" for line in [*lines, "X"]})
+    )
     monkeypatch.setattr(promotion.Translator, "load", lambda *_, **__: echo)
     held_out = HeldOut(lines, lines)
     candidate = translate_test_set("it", tmp_path, held_out, {5: "X"}, torch.device("cpu"))
