@@ -9,10 +9,10 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self
 
 from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
@@ -83,6 +83,11 @@ class PairRows(Job):
         first = self.place.name(self.spans[0].first)
         last = self.spans[0].first + self.spans[0].lines - 1 + self.place.before
         return f"{' and '.join(map(str, self.names))} {first} to {last}"
+
+    def cut_files(self, lines: int) -> Iterator[Self]:
+        """Yield parts of ``lines`` rows of the whole files to which these rows belong."""
+        columns = (split_file(span.path, lines) for span in self.spans)
+        return (replace(self, spans=spans) for spans in zip(*columns, strict=True))
 
 
 @dataclass

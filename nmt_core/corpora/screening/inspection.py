@@ -56,6 +56,9 @@ CAPITAL_SHARE = 0.01
 MIN_RUN = 100
 """Minimum number of neighbouring pairs in a run of a sample."""
 
+BLOCK_LINES = 20_000
+"""Lines of a block; a sample has at most one run of each, regardless of ``workers.chunk_lines``."""
+
 _STOP = re.compile(r"\w ?[.,](?:\s|$)")
 _TOKENIZED = re.compile(r"\w [.,](?:\s|$)|@@ |\u2581|@-@")
 
@@ -117,13 +120,16 @@ def read_sample(
     limit: int,
     repair: Collection[RepairName] = (),
 ) -> tuple[list[Pair], list[int]]:
-    """Return a sample of about ``limit`` pairs, from the beginning of evenly selected parts.
+    """Return a sample of about ``limit`` pairs, from the beginning of evenly selected blocks.
+
+    The sample does not depend on how the files were cut into ``rows``.
 
     Returns:
         Runs of neighbouring pairs, and the line or unit number of each in its file.
     """
-    step = max(1, len(rows) * MIN_RUN // limit)
-    chosen = rows[::step]
+    whole = (part for part in rows if part.spans[0].first == 1)
+    blocks = [block for part in whole for block in part.cut_files(BLOCK_LINES)]
+    chosen = blocks[:: max(1, len(blocks) * MIN_RUN // limit)]
     run = -(-limit // max(len(chosen), 1))
     pairs: list[Pair] = []
     lines: list[int] = []

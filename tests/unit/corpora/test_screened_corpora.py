@@ -6,11 +6,13 @@ from functools import cache
 
 import pytest
 
+from nmt_core.base import files
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.corpora import filtering
 from nmt_core.corpora.filters import LookConfig
-from nmt_core.corpora.screening import screen
+from nmt_core.corpora.parallel_text import UNUSABLE, Text, cut_rows
+from nmt_core.corpora.screening import inspection, screen
 from stages.demo.corpus import GrammarConfig
 from stages.params import DownloadParams, load
 from tests.support.bringing import bring
@@ -112,10 +114,32 @@ def test_inspection_drops_nothing_and_reports(params, tmp_path):
         assert run(params(train, **quiet), tmp_path / "quiet")[0]["notices"] == []
 
 
-def test_sample_reaches_the_end_of_a_corpus(params, tmp_path):
+@pytest.mark.parametrize("limit", [100, 300, 1000])
+def test_sample_does_not_depend_on_chunks(monkeypatch, tmp_path, limit):
+    """Of 11 blocks, 1, 4 or all are chosen, without blank lines."""
+    monkeypatch.setattr(inspection, "BLOCK_LINES", 50)
+    parts = []
+    for name, count in (("one", 430), ("two", 75)):
+        parts.append((tmp_path / f"{name}.de", tmp_path / f"{name}.en"))
+        for path in parts[-1]:
+            files.write_lines(path, (f"{path} {n}" if n % 7 else " " for n in range(count)))
+    text, samples = Text((*parts,)), []
+    for lines in (1, 7, 50, 64, 500):
+        rows = cut_rows(text, lines, scratch=tmp_path)
+        samples.append(inspection.read_sample(rows, UNUSABLE, limit))
+    pairs, numbers = samples[0]
+
+    assert samples == [samples[0]] * len(samples)
+    assert {source.rsplit(" ")[-1] for source, _ in pairs} == {f"{n - 1}" for n in numbers}
+    assert (numbers[0], len(set(pairs))) == (2, len(pairs))
+    assert len(pairs) == {100: 42, 300: 170, 1000: 432}[limit]
+
+
+def test_sample_reaches_the_end_of_a_corpus(monkeypatch, params, tmp_path):
+    monkeypatch.setattr(inspection, "BLOCK_LINES", 100)
     train = [(one, FRENCH if row >= 600 else other) for row, (one, other) in enumerate(text()[0])]
     config = params(train, screen={"sample_pairs": 200})  # too few for a screen
-    measured, _ = run(config, tmp_path, chunk_lines=100)
+    measured, _ = run(config, tmp_path)
     assert any("not en, most often fr" in notice for notice in measured["notices"])
 
 
