@@ -35,8 +35,7 @@ from stages import paths
 from stages.configure import compose
 from stages.configure.auto import fit_split
 from stages.configure.request import Request, find_text
-from stages.configure.sections import build_all
-from stages.params import DownloadParams
+from stages.configure.sections import build_all, dump_sections
 from stages.reporting import comparison
 from stages.runtime.fingerprint import digest_code, hash_json
 from stages.runtime.git import describe_checkout
@@ -134,13 +133,10 @@ def make_experiment(model: str, seed: int, settings: list[str], code: str) -> Ex
     """Return an experiment with checked settings, and pinned, absolute paths of own files."""
     sections = build_all(compose.compose_groups(settings), source=f"conf/ with model={model}")
     download = sections["download"]
-    assert isinstance(download, DownloadParams)
     sections["download"] = download.absolute().pinned()
-    before, pinned = (
-        section.model_dump(mode="json") for section in (download, sections["download"])
-    )
-    settings = [*settings, *list_overrides(before, pinned, path="download")]
-    values = {name: section.model_dump(mode="json") for name, section in sections.items()}
+    values = dump_sections(sections)
+    before = download.model_dump(mode="json")
+    settings = [*settings, *list_overrides(before, values["download"], path="download")]
     name = f"{model}-seed{seed}-{hash_json([values, code])[:10]}"
     return Experiment(model, seed, name, tuple(settings))
 

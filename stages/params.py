@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypedDict, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -321,20 +321,23 @@ class PromotionParams(Config):
     ``reports/index.html`` shows the sentences and the interval of each slice."""
 
 
-SECTIONS: dict[str, type[Config]] = {
-    "download": DownloadParams,
-    "tokenize": TokenizeParams,
-    "vocabulary": VocabularyParams,
-    "embeddings": EmbeddingsParams,
-    "shard": ShardParams,
-    "train": TrainParams,
-    "evaluate": EvaluateParams,
-    "export": ExportParams,
-    "workers": WorkersConfig,
-    "promotion": PromotionParams,
-}
-"""The class of each section: first the stages in order, then sections that change no result and
-that no stage lists in dvc.yaml."""
+class Sections(TypedDict):
+    """All sections: first the stages; no stage lists the last two, which change no result."""
+
+    download: DownloadParams
+    tokenize: TokenizeParams
+    vocabulary: VocabularyParams
+    embeddings: EmbeddingsParams
+    shard: ShardParams
+    train: TrainParams
+    evaluate: EvaluateParams
+    export: ExportParams
+    workers: WorkersConfig
+    promotion: PromotionParams
+
+
+SECTIONS: dict[str, type[Config]] = get_type_hints(Sections)
+"""The class of each section."""
 
 Section = TypeVar("Section", bound=Config)
 

@@ -14,7 +14,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nmt_core.base import config
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import format_duration
 from nmt_core.corpora.corpus import Size
@@ -26,7 +25,7 @@ from nmt_core.data.settings import TokenBatching
 from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure.corpora import renew_index
-from stages.params import DownloadParams, TrainParams
+from stages.params import DownloadParams, Sections
 
 AUTO = "auto"
 
@@ -107,7 +106,7 @@ MIN_SUBWORDS, MAX_SUBWORDS = 500, 2000
 
 
 def choose(
-    groups: Sequence[str], sections: Mapping[str, Config], *, budget: Budget | None = None
+    groups: Sequence[str], sections: Sections, *, budget: Budget | None = None
 ) -> tuple[list[str], list[str], str]:
     """Return presets and settings for a text, a budget and this machine, and the reason.
 
@@ -121,8 +120,6 @@ def choose(
         CorpusError: if the text cannot be read.
     """
     download, train = sections["download"], sections["train"]
-    assert isinstance(download, DownloadParams)
-    assert isinstance(train, TrainParams)
     device = find_device(train.compute.device)
     size = estimate_size(download, groups)
     vocab_size, dropout = next(row[1:] for row in TEXTS if size.pairs <= row[0])

@@ -16,7 +16,7 @@ from nmt_core.corpora.fetch.initial_model import ChampionModel
 from stages import paths
 from stages.configure import auto
 from stages.configure.sections import check_all
-from stages.params import DownloadParams, ExportParams, PromotionParams
+from stages.params import Sections
 from stages.runtime.params_file import dump_yaml
 
 LOGGER = logging.getLogger(__name__)
@@ -25,7 +25,6 @@ HEADING = """\
 # yaml-language-server: $schema=docs/settings.schema.json
 # Settings that differ from their defaults. docs/settings.md lists all settings.
 """
-
 
 QUOTED = """and values with characters beyond a-z0-9./:_- in quotes within quotes: "a.b='c d'\""""
 """Advice on values with characters that Hydra or the shell would interpret."""
@@ -139,7 +138,7 @@ def compose_groups(overrides: list[str], *, conf: Path = paths.CONF) -> dict[str
     return {str(name): value for name, value in values.items()}
 
 
-def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
+def pin_all(sections: Sections) -> Sections:
     """Return the sections with the digests of the user's own files, so that DVC sees a change.
 
     Raises:
@@ -147,10 +146,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
         CorpusError: if a file cannot be read.
         NmtError: if a slice of ``promotion.slices`` does not exist for these languages.
     """
-    download, export, promotion = (sections[name] for name in ("download", "export", "promotion"))
-    assert isinstance(download, DownloadParams)
-    assert isinstance(export, ExportParams)
-    assert isinstance(promotion, PromotionParams)
+    download, export, promotion = sections["download"], sections["export"], sections["promotion"]
     if export.glossary or promotion.slices:
         from nmt_core.evaluation.gate import find_configured_slice
         from nmt_core.evaluation.metric import SlicedText
@@ -164,7 +160,7 @@ def pin_all(sections: Mapping[str, Config]) -> dict[str, Config]:
     return {**sections, "download": download.pinned(), "export": export.pinned()}
 
 
-def refresh_pins(sections: Mapping[str, Config]) -> tuple[dict[str, Config], list[str]]:
+def refresh_pins(sections: Sections) -> tuple[Sections, list[str]]:
     """Return the sections with updated digests, and a message for each changed digest.
 
     If training starts from the champion, its digest is updated, too. If MLflow does not answer,
@@ -174,17 +170,9 @@ def refresh_pins(sections: Mapping[str, Config]) -> tuple[dict[str, Config], lis
         CorpusError: if one of the user's own files cannot be read.
     """
     fresh = pin_all(sections)
-    before, after = ([each[name] for name in ("download", "export")] for each in (sections, fresh))
-    changes = [
-        f"{path} changed"
-        for old, new in zip(before, after, strict=True)
-        if isinstance(old, DownloadParams | ExportParams)
-        and isinstance(new, DownloadParams | ExportParams)
-        for path, digest in new.pins().items()
-        if digest != old.pins()[path]
-    ]
+    before, after = (s["download"].pins() | s["export"].pins() for s in (sections, fresh))
+    changes = [f"{path} changed" for path, digest in after.items() if digest != before[path]]
     download = fresh["download"]
-    assert isinstance(download, DownloadParams)
     if isinstance(start := download.initial_model, ChampionModel):
         from stages.registry.exported import model_name  # rarely needed
         from stages.registry.registry import Registry, RegistryAwayError
@@ -239,11 +227,10 @@ def convert_value(value: Any) -> Any:
     return value
 
 
-def render_params(sections: Mapping[str, Config]) -> str:
+def render_params(sections: Sections) -> str:
     """Return the text of params.yaml."""
-    changes = {name: find_changes(section) for name, section in sections.items()}
+    changes = convert_value(sections)
     download = sections["download"]
-    assert isinstance(download, DownloadParams)
     for name, corpus in download.corpora.items():
         if corpus.filter:  # it inherits from download.filter
             own = find_changes(corpus.filter, reference=download.filter)
@@ -251,7 +238,7 @@ def render_params(sections: Mapping[str, Config]) -> str:
     return HEADING + dump_yaml({name: values for name, values in changes.items() if values})
 
 
-def write_params(sections: Mapping[str, Config]) -> None:
+def write_params(sections: Sections) -> None:
     """Write params.yaml atomically, unless its values are the same already."""
     try:
         same = check_all() == sections

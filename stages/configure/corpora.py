@@ -30,7 +30,6 @@ from stages.runtime.params_file import read
 
 LOGGER = logging.getLogger(__name__)
 
-
 HTTP = HttpConfig(attempts=3)
 """Few attempts, because a person waits."""
 

@@ -11,7 +11,6 @@ from typing import Any
 from babel import Locale
 
 from nmt_core.base import config
-from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.languages import read_languages
 from nmt_core.training.settings import Budget
@@ -26,7 +25,7 @@ from stages.configure.compose import (
 )
 from stages.configure.sections import build_all
 from stages.configure.text import read_text
-from stages.params import SECTIONS
+from stages.params import SECTIONS, Sections
 from stages.runtime.params_file import read
 
 GROUPS = ("data", "model", "train", "start")
@@ -98,7 +97,7 @@ class Request:
         return replace(self, data="files", model=model, train=self.train or auto.AUTO)
 
 
-def configure(request: Request, *, say: Say = print) -> dict[str, Config]:
+def configure(request: Request, *, say: Say = print) -> Sections:
     """Write params.yaml as ``make repro`` does, and return its sections.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError, suggest
@@ -16,6 +16,7 @@ from stages.params import (
     SECTIONS,
     DownloadParams,
     EmbeddingsParams,
+    Sections,
     TokenizeParams,
     TrainParams,
     VocabularyParams,
@@ -24,7 +25,7 @@ from stages.params import (
 from stages.runtime.params_file import read
 
 
-def check_all(*, path: Path = paths.PARAMS) -> dict[str, Config]:
+def check_all(*, path: Path = paths.PARAMS) -> Sections:
     """Return all sections of params.yaml by name, checked before anything is trained.
 
     Raises:
@@ -39,11 +40,16 @@ def read_settings(*, path: Path = paths.PARAMS) -> dict[str, Any]:
     Raises:
         ConfigError: naming every wrong key of the whole file.
     """
-    sections = check_all(path=path)
-    return {name: section.model_dump(mode="json") for name, section in sections.items()}
+    return dump_sections(check_all(path=path))
 
 
-def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
+def dump_sections(sections: Sections) -> dict[str, Any]:
+    """Return all settings as values of JSON."""
+    found = cast("dict[str, Config]", sections)
+    return {name: section.model_dump(mode="json") for name, section in found.items()}
+
+
+def build_all(document: dict[str, Any], *, source: str) -> Sections:
     """Return the sections of a document by name.
 
     Raises:
@@ -54,28 +60,24 @@ def build_all(document: dict[str, Any], *, source: str) -> dict[str, Config]:
         for name in document
         if name not in SECTIONS
     ]
-    sections: dict[str, Config] = {}
+    found: dict[str, Config] = {}
     for name, kind in SECTIONS.items():
         try:
-            sections[name] = build_section(kind, document, name, source=source)
+            found[name] = build_section(kind, document, name, source=source)
         except ConfigError as error:
             problems.append(str(error))
+    sections = cast("Sections", found)
     problems = problems or [f"{source}: {line}" for line in find_disagreements(sections)]
     if problems:
         raise ConfigError("\n".join(problems))
     return sections
 
 
-def find_disagreements(sections: dict[str, Config]) -> Iterator[str]:
+def find_disagreements(sections: Sections) -> Iterator[str]:
     """Yield a message for each setting that contradicts another section."""
     download, tokenize = sections["download"], sections["tokenize"]
     embeddings, train = sections["embeddings"], sections["train"]
     vocabulary = sections["vocabulary"]
-    assert isinstance(download, DownloadParams)
-    assert isinstance(tokenize, TokenizeParams)
-    assert isinstance(vocabulary, VocabularyParams)
-    assert isinstance(embeddings, EmbeddingsParams)
-    assert isinstance(train, TrainParams)
     if train.model.tie == "all" and not tokenize.joint:
         yield "train.model.tie 'all' needs one vocabulary for both languages; tie 'output'"
     vectors = embeddings.vectors

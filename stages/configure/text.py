@@ -86,7 +86,9 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
         corpora = name_corpora(read_corpora(words))
     sets = {"validation": validation, "test": test}
     held_out = {split: words for split, words in sets.items() if words}
-    name_licences(corpora)
+    for settings in corpora.values() if len(corpora) > 1 else ():
+        is_own = settings.get("kind", "text") in ("files", "text")
+        settings.setdefault("licence", "own" if is_own else "other")
     languages = languages.replace(",", " ")
     if names_several(languages):
         return name_directions(corpora, languages, held_out)
@@ -100,13 +102,6 @@ def read_text(text: str, *, languages: str = "", validation: str = "", test: str
         if pick_pair(codes, pair) == (1, 0):
             files["source"], files["target"] = files["target"], files["source"]
     return NamedText(pair, reason, corpora)
-
-
-def name_licences(corpora: Mapping[str, Settings]) -> None:
-    """Write the licences of several corpora into their settings, in place."""
-    for settings in corpora.values() if len(corpora) > 1 else ():
-        is_own = settings.get("kind", "text") in ("files", "text")
-        settings.setdefault("licence", "own" if is_own else "other")
 
 
 def name_directions(

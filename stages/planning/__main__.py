@@ -81,7 +81,6 @@ def main() -> None:
         raise ConfigError(f"stages.planning accepts no argument or 'pin', got {sys.argv[1]!r}")
     settings = read_settings()
     train = build_all(settings, source=str(paths.PARAMS))["train"]
-    assert isinstance(train, TrainParams)
     if sys.argv[1:]:
         pin(settings, train.budget)
         return
