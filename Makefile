@@ -160,12 +160,12 @@ plan: $(READY) ## Estimate time and memory of a run by a short calibration [TEXT
 corpora: $(READY) ## List the corpora of OPUS by the names that settings take [LANGUAGES=de-en]
 	python -m stages.configure.corpora $(LANGUAGES)
 
-student: $(READY) ## Train a small, fast model on translations of a large one [TEACHER=models/export TEXT= SET=]
-	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --student $(SET)
+student: $(READY) ## Train a small, fast model on translations of a large one [TEACHER=models/export TEXT= LANGUAGES= SET=]
+	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) $(addprefix --direction ,$(LANGUAGES)) --student $(SET)
 	@python -m stages.reporting.summary
 
-backtranslate: $(READY) ## Train also on back-translated text of the target language [TEACHER= TEXT= SET=]
-	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) --backward $(SET)
+backtranslate: $(READY) ## Train also on back-translated text of the target language [TEACHER= TEXT= LANGUAGES= SET=]
+	python -m flows.synthesize $(TEACHER) $(addprefix --text ,$(TEXT)) $(addprefix --direction ,$(LANGUAGES)) --backward $(SET)
 	@python -m stages.reporting.summary
 
 flow: $(READY) ## The same as a Prefect flow, one task per stage [TEXT= LANGUAGES= TIME= VALIDATION= TEST= DATA= MODEL= TRAIN= START= SET=]

@@ -1,11 +1,13 @@
 """Translate text by a teacher and train on it: distillation or back-translation.
 
-Usage: python -m flows.synthesize [TEACHER] [--student] [--backward] [--text FILE ...] [SET ...]
+Usage: python -m flows.synthesize [TEACHER] [--student] [--backward] [--direction PAIR]
+       [--text FILE ...] [SET ...]
 
 The same command continues after a stop: translations are kept, and training continues.
 """
 
 import shutil
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +21,7 @@ from flows import clone
 from flows.entry import check_server, report_errors, run_in_child
 from flows.train import introduce, plan_stages, publish, run_stages
 from nmt_core.base import files
-from nmt_core.base.config import Config, build
+from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages
 from nmt_core.base.seal import digest_bundle
@@ -27,14 +29,15 @@ from nmt_core.corpora.reading import read_texts
 from stages import paths
 from stages.configure.compose import apply_changes, pin_all, render_params
 from stages.configure.sections import build_all, read_settings
-from stages.params import DownloadParams, load
+from stages.params import DownloadParams, Sections, load
 from stages.runtime.checkout import put_aside, put_back
 from stages.synthesis.composition import (
     SynthesisConfig,
     compose_synthesis,
     count_weighted_pairs,
+    find_folder,
     read_temperature,
-    remove_corpus,
+    remove_corpora,
 )
 from stages.synthesis.synthesis import WrittenSynthesis, check_inputs, render_synthesis, synthesize
 
@@ -43,11 +46,11 @@ TEACHERS = paths.DOWNLOADS / "teachers"
 
 
 @task(task_run_name="translate", cache_policy=NO_CACHE)
-def translate_text(config: SynthesisConfig, languages: Languages) -> WrittenSynthesis:
+def translate_text(config: SynthesisConfig, name: str, languages: Languages) -> WrittenSynthesis:
     """Translate by the teacher all text that is not translated yet; return the counts."""
     log = get_run_logger().info
     return synthesize(
-        config, languages, say=lambda done, total: log(f"{done:,} of {total:,} lines")
+        config, name, languages, say=lambda done, total: log(f"{done:,} of {total:,} lines")
     )
 
 
@@ -57,7 +60,7 @@ def synthesize_and_train(
     *,
     student: bool = False,
     settings: list[str] | None = None,
-) -> WrittenSynthesis:
+) -> list[WrittenSynthesis]:
     """Translate text by a teacher, and train a model on these pairs and the present text.
 
     The settings of the worker's clone are used; afterwards they include the pairs.
@@ -70,16 +73,20 @@ def synthesize_and_train(
     say = get_run_logger().info
     with clone.hold_clone(say):
         introduce()
-        config = keep_teacher(synthesis)
         present = read_settings()
-        values = remove_corpus(present, config)
+        corpora = synthesis.plan_corpora(load(DownloadParams, "download"))
+        config = keep_teacher(synthesis, corpora)
+        values = remove_corpora(present, corpora)
 
-        def compose(kept: int, pairs: float) -> dict[str, Config]:
-            composed = compose_synthesis(values, config, kept=kept, pairs=pairs, student=student)
+        def compose(kept: Mapping[str, int], pairs: float) -> Sections:
+            composed = compose_synthesis(
+                values, config, corpora, kept=kept, pairs=pairs, student=student
+            )
             changed = apply_changes(composed, settings or [])
             return build_all(changed, source="flows/synthesize.py")
 
-        compose(kept=1, pairs=1.0)  # checks all settings before hours of translating
+        # checks all settings before hours of translating
+        compose(kept=dict.fromkeys(corpora, 1), pairs=1.0)
         try:
             if values != present:
                 sections = build_all(values, source=str(paths.PARAMS))
@@ -87,12 +94,15 @@ def synthesize_and_train(
                 put_aside(params)
                 clone.put_params(params)
             run_stages(plan_stages("download"), shared=False)
-            written = translate_text(config, load(DownloadParams, "download").languages)
+            written = [translate_text(config, *corpus) for corpus in corpora.items()]
+            kept = {name: each.kept for name, each in zip(corpora, written, strict=True)}
             pairs = count_weighted_pairs(read_temperature(present))
-            clone.put_params(render_params(pin_all(compose(written.kept, pairs))))
+            clone.put_params(render_params(pin_all(compose(kept, pairs))))
         finally:
             put_back()
-        say("%d of %d translations are usable, in %s", written.kept, written.lines, config.folder)
+        for name, each in zip(corpora, written, strict=True):
+            folder = find_folder(name)
+            say("%d of %d translations are usable, in %s", each.kept, each.lines, folder)
         create_markdown_artifact(
             render_synthesis(written), key="synthesis", description="Translations of the teacher"
         )
@@ -101,18 +111,18 @@ def synthesize_and_train(
     return written
 
 
-def keep_teacher(config: SynthesisConfig) -> SynthesisConfig:
+def keep_teacher(config: SynthesisConfig, corpora: Collection[str]) -> SynthesisConfig:
     """Return settings with a copy of the teacher, if the teacher is this clone's export.
 
     Raises:
-        ConfigError: if the export was trained on pairs of this corpus.
+        ConfigError: if the export was trained on pairs of one of these corpora.
     """
     if config.teacher.resolve() != paths.EXPORT.resolve() or not paths.EXPORT.is_dir():
         return config
-    if any(config.corpus in text.corpora for text in read_texts(paths.EXPORT)):
+    if learnt := [name for t in read_texts(paths.EXPORT) for name in corpora if name in t.corpora]:
         copies = ", ".join(map(str, sorted(TEACHERS.glob("*")))) or f"none in {TEACHERS}"
         raise ConfigError(
-            f"{paths.EXPORT} was itself trained on {config.corpus} pairs; name their teacher; "
+            f"{paths.EXPORT} was itself trained on {learnt[0]} pairs; name their teacher; "
             f"copies of teachers: {copies}"
         )
     copy = TEACHERS / digest_bundle(paths.EXPORT)[:16]
@@ -133,6 +143,9 @@ def main(
     backward: Annotated[
         bool, typer.Option(help="Back-translate text of the target language.")
     ] = False,
+    direction: Annotated[
+        str, typer.Option(metavar="PAIR", help="Direction of the pairs, if there are several.")
+    ] = "",
     text: Annotated[
         list[Path] | None,
         typer.Option(help="File with one sentence per line; repeat it for several."),
@@ -141,12 +154,15 @@ def main(
     """Translate text by a teacher, and train a model on these pairs and the present text."""
     with report_errors():
         plan_stages("export")
-        synthesis = build(
-            SynthesisConfig,
-            {"teacher": str(teacher), "backward": backward, "text": [*map(str, text or ())]},
-            at="synthesis",
-        )
-        check_inputs(synthesis, load(DownloadParams, "download").languages)
+        values = {
+            "teacher": teacher,
+            "backward": backward,
+            "direction": direction or None,
+            "text": text or (),
+        }
+        synthesis = build(SynthesisConfig, values, at="synthesis")
+        corpora = synthesis.plan_corpora(load(DownloadParams, "download"))
+        check_inputs(synthesis, corpora.values())
         check_server()  # last, because it may start a server
         with run_in_child():
             written = synthesize_and_train(synthesis, student=student, settings=settings)

@@ -72,7 +72,12 @@ def run(
         )
         with suppress(CorpusError):  # all lines are too long to align their words
             write_aligner(part / ALIGNER, learn_aligner(zip(*sides, strict=True)))
-    jobs = make_jobs(corpus, tokenizer, workers.chunk_lines)
+    jobs = [
+        TokenizeJob((span,), tokenizer.absolute() / side)
+        for side in paths.SIDES
+        for split in paths.SPLITS
+        for span in split_file(corpus / f"{split}.{side}", workers.chunk_lines)
+    ]
     with (
         files.whole_folder(tokenized) as part,
         run_in_order(tokenize_lines, jobs, workers, output=tokenized, title="tokenizing") as done,
@@ -84,10 +89,7 @@ def run(
 
 
 def build_tokenizers(
-    params: TokenizeParams,
-    *,
-    languages: tuple[str, str],
-    corpus: Path,
+    params: TokenizeParams, *, languages: tuple[str, str], corpus: Path
 ) -> dict[str, Tokenizer]:
     """Return the tokenizer of each side; a joint tokenizer serves both sides."""
     if params.kind == "characters":
@@ -155,7 +157,8 @@ def read_balanced_lines(config: SubwordConfig, corpus: Path) -> Iterator[str]:
 def read_languages(corpus: Path) -> dict[str, list[str]]:
     """Return the training lines of each language of several directions.
 
-    Both directions of two languages have the same text, so that only the first one is read.
+    Both directions of two languages have the same text, so that only the first one is read, except
+    for synthetic pairs of the second.
     """
     texts: dict[str, list[str]] = {}
     first: dict[frozenset[str], Languages] = {}
@@ -185,16 +188,6 @@ def read_training_lines(path: Path, limit: int) -> Iterator[str]:
     """Yield at most ``limit`` normalized lines of a file, evenly spread."""
     total = sum(1 for _ in files.read_lines(path))
     yield from map(normalize, sample_evenly(files.read_lines(path), total, limit))
-
-
-def make_jobs(corpus: Path, tokenizer: Path, lines: int) -> list[TokenizeJob]:
-    """Return the jobs that tokenize all files, in spans of ``lines`` lines."""
-    return [
-        TokenizeJob((span,), tokenizer.absolute() / side)
-        for side in paths.SIDES
-        for split in paths.SPLITS
-        for span in split_file(corpus / f"{split}.{side}", lines)
-    ]
 
 
 def write_tokens(

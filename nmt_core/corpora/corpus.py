@@ -112,6 +112,11 @@ class Corpus(ExternalFiles):
     def describe(self) -> Description:
         """Return the description of the corpus with its licence."""
 
+    def list_directions(self, languages: Languages) -> list[Languages]:
+        """Return the directions that the corpus can serve; ``languages`` are the default."""
+        own = self.languages or languages
+        return [own, own.reversed] if self.is_parallel else []
+
     def list_languages(self, languages: Languages) -> tuple[str, ...]:
         """Return the language codes of the text, source first."""
         return languages.codes

@@ -11,14 +11,7 @@ from typing_extensions import override
 from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, read_raw_lines
-from nmt_core.corpora.corpus import (
-    GIVEN,
-    Corpus,
-    Description,
-    OnBadLine,
-    Size,
-    list_dropped,
-)
+from nmt_core.corpora.corpus import GIVEN, Corpus, Description, OnBadLine, Size, list_dropped
 from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.formats.opening import open_units
@@ -120,6 +113,17 @@ class FilesCorpus(Corpus):
             name: text.model_copy(update=change(text)) for name, text in self._texts().items()
         }
         return self.model_copy(update=texts)
+
+
+class SyntheticCorpus(FilesCorpus):
+    """Pairs of a teacher model on this machine, used only from their source to their target."""
+
+    kind: Literal["synthetic"]  # type: ignore[assignment]
+    """Kind of the corpus."""
+
+    @override
+    def list_directions(self, languages: Languages) -> list[Languages]:
+        return super().list_directions(languages)[:1]
 
 
 class MonolingualCorpus(Corpus):

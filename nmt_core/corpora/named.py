@@ -25,6 +25,7 @@ CORPORA: Registry[type[Corpus]] = Registry(
     {
         "files": "nmt_core.corpora.local:FilesCorpus",
         "opus": "nmt_core.corpora.web:OpusCorpus",
+        "synthetic": "nmt_core.corpora.local:SyntheticCorpus",
         "text": "nmt_core.corpora.local:MonolingualCorpus",
         "url": "nmt_core.corpora.web:WebCorpus",
     },

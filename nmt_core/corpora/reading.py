@@ -169,8 +169,8 @@ def list_replayed(
     for text in texts:
         for name, corpus in text.corpora.items():
             languages = corpus.languages or text.languages
-            serves = languages in directions or languages.reversed in directions
-            if not corpus.is_parallel or not serves or not corpus.weight:
+            served = {*corpus.list_directions(languages)} & {*directions}
+            if not served or not corpus.weight:
                 continue
             if _identify(corpus) in identities:
                 continue

@@ -25,14 +25,12 @@ def list_uses(
 
     ``languages`` are those of corpora that do not name their own.
     """
-    uses = []
-    for name, corpus in corpora.items():
-        own = corpus.languages or languages
-        if corpus.is_parallel and own in directions:
-            uses.append(CorpusUse(name, name, own, swapped=False))
-        if corpus.is_parallel and own.reversed in directions:
-            uses.append(CorpusUse(f"{name} {own.reversed}", name, own.reversed, swapped=True))
-    return uses
+    return [
+        CorpusUse(f"{name} {served}" if swapped else name, name, served, bool(swapped))
+        for name, corpus in corpora.items()
+        for swapped, served in enumerate(corpus.list_directions(languages))
+        if served in directions
+    ]
 
 
 def check_directions(
@@ -50,11 +48,11 @@ def check_directions(
                 f"corpora.{name}.languages is missing; with several directions, each corpus names "
                 f"its source and target, such as {directions[0]}"
             )
-        own = corpus.languages or languages
-        if own not in directions and own.reversed not in directions:
+        served = corpus.list_directions(languages)
+        if not {*served} & {*directions}:
             known = ", ".join(map(str, directions))
             raise ValueError(
-                f"corpora.{name}.languages is {own}, but the model learns {known}; add the "
+                f"corpora.{name}.languages is {served[0]}, but the model learns {known}; add the "
                 f"direction, or remove the corpus"
             )
 

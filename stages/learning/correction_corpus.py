@@ -4,8 +4,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Mapping
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,7 @@ from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.registry import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
-from nmt_core.translation.memory.journal import (
-    Correction,
-    CorrectionJournal,
-    select_corrections,
-)
+from nmt_core.translation.memory.journal import Correction, CorrectionJournal, select_corrections
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.registry.exported import HeldOut
@@ -130,7 +126,10 @@ def write_corrections(
     corrections = CorrectionJournal(config.journal).read()
     approved = {each.id for each in corrections if each.status == "approved"}
     chosen = [*select_corrections(corrections, languages, undecided=config.undecided)]
-    held_out, train = (read_lines_of(corpus, *splits) for splits in (paths.SPLITS[1:], ["train"]))
+    held_out, train = (
+        chain.from_iterable(files.read_lines(corpus / f"{split}.{side}") for split, side in texts)
+        for texts in (product(paths.SPLITS[1:], paths.SIDES), product(["train"], paths.SIDES))
+    )
     prepared = split_corrections(
         chosen,
         approved,
@@ -144,13 +143,6 @@ def write_corrections(
     unchosen = [each for each in corrections if each.id not in chosen_ids]
     reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
     return _write(prepared, reasons, len(corrections), folder)
-
-
-def read_lines_of(corpus: Path, *splits: str) -> Iterator[str]:
-    """Yield the lines of both sides of each split."""
-    return chain.from_iterable(
-        files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
-    )
 
 
 def learn_screen_of_corpus(
@@ -204,10 +196,7 @@ def compose_learning(
     download["corpora"][CORPUS] = describe_made_corpus(
         folder / "learnt",
         weight=find_weight(
-            config.share,
-            pairs=corrections.learnt,
-            others=pairs,
-            temperature=read_temperature(values),
+            config.share, [corrections.learnt], others=pairs, temperature=read_temperature(values)
         ),
         licence="own",
         filters=FILTERS,

@@ -1,7 +1,7 @@
 """Settings of synthetic pairs, and the params.yaml of a training on them."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,19 +9,22 @@ from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
+from nmt_core.base.languages import LanguagePair, Languages
+from nmt_core.corpora.local import MonolingualCorpus
 from stages import paths
 from stages.configure.compose import overlay_group
+from stages.params import DownloadParams
 from stages.reporting.download_report import DownloadReport
 
 STUDENT = ("_base/transformer", "_base/subwords", "student")
 """Presets of conf/model/ for a student."""
 
-
 MAX_WEIGHT = 1_000_000.0
 """Maximum weight of a corpus."""
 
 DISTILLED, BACKTRANSLATED = "distilled", "backtranslated"
-"""Names of the synthetic corpora; the second is also the tag of its lines."""
+"""Names of the synthetic corpora; the second is also the tag of its lines. With several directions,
+the name of the direction follows, such as ``distilled-de-en``."""
 
 
 class SynthesisConfig(Config):
@@ -35,49 +38,83 @@ class SynthesisConfig(Config):
     (Sennrich, Haddow and Birch 2016). False translates text of the source language, so that a small
     model learns from a large one (distillation; Kim and Rush 2016)."""
 
+    direction: LanguagePair | None = None
+    """Direction of the synthetic pairs, such as de-en. By default, all that the model learns; if
+    backward, those with monolingual text of their target language."""
+
     text: tuple[Annotated[Path, Field(strict=False)], ...] = Field((), strict=False)
     """Files with one sentence per line. By default, the sources of the training pairs and the
-    monolingual source text; if backward, the monolingual target text."""
+    monolingual source text; if backward, the monolingual target text. If the model learns several
+    directions, name the one of the text."""
 
     beam_size: int = Field(2, ge=1, le=100)
     """Beam size of the teacher."""
 
     share: float = Field(0.5, gt=0, lt=1)
-    """Share of the synthetic pairs among the pairs that training reads."""
+    """Share of all these pairs among the pairs that training reads."""
 
     licence: str = Field("own", min_length=1)
     """Licence of the synthetic pairs, shown in the model card."""
 
-    @property
-    def corpus(self) -> str:
-        """The name of the corpus."""
-        return BACKTRANSLATED if self.backward else DISTILLED
+    def plan_corpora(self, download: DownloadParams) -> dict[str, Languages]:
+        """Return the direction of each corpus to make, by its name.
 
-    @property
-    def folder(self) -> Path:
-        """The folder of the corpus and of cached translations."""
-        return paths.DOWNLOADS / "synthetic" / self.corpus
+        Raises:
+            ConfigError: if the model does not learn the direction, or several are possible.
+        """
+        learned, side = download.learned, "target" if self.backward else "source"
+        listed = ", ".join(map(str, learned))
+        if self.direction and self.direction not in learned:
+            raise ConfigError(f"the model learns {listed}; {self.direction} is not one of these")
+        name = BACKTRANSLATED if self.backward else DISTILLED
+        if len(learned) == 1:
+            return {name: learned[0]}
+        if self.text and not self.direction:
+            raise ConfigError(
+                f"the model learns {listed}; name the direction (LANGUAGES= or "
+                f"--direction) whose {side} language the text is in"
+            )
+        chosen = [self.direction] if self.direction else [*learned]
+        if self.backward and not self.direction:
+            texts = [
+                c.language for c in download.corpora.values() if isinstance(c, MonolingualCorpus)
+            ]
+            chosen = [each for each in chosen if each.target in texts]
+        if not chosen:
+            raise ConfigError(
+                f"download.corpora has no monolingual text in a target language of {listed}; add "
+                f"a corpus with role: monolingual, or name text and its direction"
+            )
+        return {f"{name}-{each}".lower(): each for each in chosen}
 
 
-def remove_corpus(values: Mapping[str, Any], config: SynthesisConfig) -> dict[str, Any]:
-    """Return the content of params.yaml without the synthetic corpus."""
+def find_folder(corpus: str) -> Path:
+    """Return the folder of a synthetic corpus and of its cached translations."""
+    return paths.DOWNLOADS / "synthetic" / corpus
+
+
+def remove_corpora(values: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the content of params.yaml without some corpora."""
     remaining = copy.deepcopy(dict(values))
-    remaining["download"]["corpora"].pop(config.corpus, None)
+    for name in names:
+        remaining["download"]["corpora"].pop(name, None)
     return remaining
 
 
 def compose_synthesis(
     values: Mapping[str, Any],
     config: SynthesisConfig,
+    corpora: Mapping[str, Languages],
     *,
-    kept: int,
+    kept: Mapping[str, int],
     pairs: float,
     student: bool,
 ) -> dict[str, Any]:
-    """Return the content of params.yaml for a training with ``kept`` synthetic pairs.
+    """Return the content of params.yaml for a training with synthetic corpora.
 
-    ``pairs`` is the number of pairs of the other corpora; see ``count_weighted_pairs``. ``student``
-    uses the preset of a small model.
+    ``corpora`` are those of ``plan_corpora``, and ``kept`` their numbers of pairs. ``pairs`` is the
+    number of pairs of the other corpora; see ``count_weighted_pairs``. ``student`` uses the preset
+    of a small model.
 
     Raises:
         ConfigError: for a student of a backward teacher.
@@ -86,17 +123,22 @@ def compose_synthesis(
         raise ConfigError(
             "a student requires a teacher of its own direction; set either student or backward"
         )
-    composed = remove_corpus(values, config)
+    composed = remove_corpora(values, corpora)
     if student:
         overlay_group(composed, "model", STUDENT)
-    composed["download"]["corpora"][config.corpus] = describe_made_corpus(
-        config.folder / "pairs/train",
-        weight=find_weight(
-            config.share, pairs=kept, others=pairs, temperature=read_temperature(values)
-        ),
-        licence=config.licence,
-        tag=BACKTRANSLATED if config.backward else "",
+    weight = find_weight(
+        config.share, [*kept.values()], others=pairs, temperature=read_temperature(values)
     )
+    for name, languages in corpora.items():
+        made = describe_made_corpus(
+            find_folder(name) / "pairs/train",
+            weight=weight,
+            licence=config.licence,
+            tag=BACKTRANSLATED if config.backward else "",
+        )
+        if name not in (DISTILLED, BACKTRANSLATED):
+            made |= {"kind": "synthetic", "languages": str(languages)}
+        composed["download"]["corpora"][name] = made
     return composed
 
 
@@ -138,9 +180,13 @@ def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPO
     return float(sum(size ** (1 / temperature) for size in sizes))
 
 
-def find_weight(share: float, *, pairs: int, others: float, temperature: float = 1.0) -> float:
-    """Return the sampling weight that makes ``pairs`` a ``share`` of the pairs that are read.
+def find_weight(
+    share: float, pairs: Sequence[int], *, others: float, temperature: float = 1.0
+) -> float:
+    """Return the sampling weight that makes corpora of ``pairs`` a ``share`` of the mixture.
 
     ``others`` is the result of ``count_weighted_pairs`` at the same temperature.
     """
-    return min((share / (1 - share) * others) ** temperature / pairs, MAX_WEIGHT)
+    largest = max(pairs)
+    size = largest * sum((n / largest) ** (1 / temperature) for n in pairs) ** temperature
+    return min((share / (1 - share) * others) ** temperature / size, MAX_WEIGHT)

@@ -1,4 +1,4 @@
-"""Translate text in chunks by a teacher model, and write usable pairs for training.
+"""Translate text in chunks by a teacher model, and write usable pairs of one direction.
 
 The translations of a chunk are in a file that is named by a digest of teacher, search and lines. So
 a stopped run continues, and only new text is translated.
@@ -7,9 +7,9 @@ a stopped run continues, and only new text is translated.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
+from itertools import chain, compress, islice, repeat
 from pathlib import Path
 
 from nmt_core.base import files
@@ -24,15 +24,15 @@ from nmt_core.translation.protection import is_flaw
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
+from stages.paths import Inputs
 from stages.reporting.pages import render_pipe_table
-from stages.synthesis.composition import SynthesisConfig
+from stages.synthesis.composition import SynthesisConfig, find_folder
 
 CHUNK_LINES = 1000
 """Lines per chunk; translations are saved after each chunk."""
 
 MIN_KEPT = 10
 """Minimum number of usable pairs."""
-
 
 Translate = Callable[[Sequence[str]], list[tuple[str, str]]]
 """Returns the translation of each line with its first flaw, such as ``looping``; "" if usable."""
@@ -41,31 +41,33 @@ Translate = Callable[[Sequence[str]], list[tuple[str, str]]]
 def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Translate]:
     """Return an identity of the teacher with its search, and a function that translates lines.
 
-    ``languages`` are those of the model to train.
+    ``languages`` are those of the synthetic pairs.
 
     Raises:
         BundleError: if the export is damaged.
-        ConfigError: if there is no export, or it translates other languages.
+        ConfigError: if there is no export, or it does not translate in the direction.
     """
-    if config.backward:
-        languages = Languages(source=languages.target, target=languages.source)
-    folder = config.teacher
+    folder, direction = config.teacher, languages.reversed if config.backward else languages
     if not folder.is_dir():
         raise ConfigError(f"teacher {folder} is missing; name the folder of an exported model")
-    translator = Translator.load(folder)
-    teacher_languages = translator.languages
-    if teacher_languages is not None and teacher_languages != languages:
-        raise ConfigError(
-            f"{folder} translates {teacher_languages.source} to {teacher_languages.target}, but "
-            f"the teacher must translate {languages.source} to {languages.target}; name another"
-        )
+    translator, identity = Translator.load(folder), f"model {digest_bundle(folder)}"
+    if translator.directions:
+        identity += f" {direction}"
+    if translator.directions or translator.languages:
+        try:
+            translator = translator.choose(*direction.codes)
+        except ConfigError as error:
+            raise ConfigError(
+                f"the teacher {folder} must translate {direction}: {error}; name another teacher, "
+                f"or another direction"
+            ) from None
 
     def translate(lines: Sequence[str]) -> list[tuple[str, str]]:
         size = config.beam_size
         outputs = translator.search(lines, beam_size=size, n_best=1, probabilities=False)
         return [(best.text, find_flaw(best)) for best, *_ in outputs]
 
-    return f"model {digest_bundle(folder)} beam {config.beam_size}", translate
+    return f"{identity} beam {config.beam_size}", translate
 
 
 def find_flaw(best: Translation) -> str:
@@ -76,10 +78,10 @@ def find_flaw(best: Translation) -> str:
 
 
 class WrittenSynthesis(Config):
-    """The synthetic corpus on disk, and the counts of unusable translations."""
+    """A synthetic corpus on disk, and the counts of unusable translations."""
 
     teacher: str
-    """Digest of the model, and beam size."""
+    """Digest of the model, and beam size; of several directions, also that of the teacher."""
     backward: bool
     lines: int
     kept: int
@@ -90,27 +92,29 @@ class WrittenSynthesis(Config):
 
 def synthesize(
     config: SynthesisConfig,
+    name: str,
     languages: Languages,
     *,
     corpus: Path = paths.CORPUS,
     monolingual: Path = paths.MONOLINGUAL,
     say: Callable[[int, int], object] = lambda *_: None,
 ) -> WrittenSynthesis:
-    """Translate text by a teacher, write the usable pairs, and return the counts.
+    """Translate text by a teacher, write the usable pairs of a direction, and return the counts.
 
-    ``say`` receives the number of translated lines, and of all lines.
+    ``name`` is that of the synthetic corpus, and ``corpus`` the folder of the present text. ``say``
+    receives the number of translated lines, and of all lines.
 
     Raises:
-        ConfigError: if the teacher is missing, or translates other languages.
+        ConfigError: if the teacher is missing, or does not translate in the direction.
         CorpusError: if there is no text, or fewer than ``MIN_KEPT`` translations are usable.
     """
-    texts = config.text or list_texts(config, languages, corpus, monolingual)
-    total = sum(1 for _ in read_texts(texts))
+    total = sum(1 for _ in open_text(config, languages, corpus, monolingual))
     if not total:
+        texts = config.text or list_texts(config, languages, corpus, monolingual)
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
     identity, translate = load_teacher(config, languages)
-    lines, dropped, written = read_texts(texts), Counter[str](), 0
-    with files.whole_folder(config.folder / "pairs") as part, ExitStack() as opened:
+    lines, dropped, written = open_text(config, languages, corpus, monolingual), Counter[str](), 0
+    with files.whole_folder(find_folder(name) / "pairs") as part, ExitStack() as opened:
         source, target = (
             opened.enter_context((part / f"train.{side}").open("w", encoding="utf-8"))
             for side in paths.SIDES
@@ -119,7 +123,7 @@ def synthesize(
             source, target = target, source
         while chunk := [*islice(lines, CHUNK_LINES)]:
             for line, (text, flaw) in zip(
-                chunk, translate_chunk(config, identity, translate, chunk), strict=True
+                chunk, translate_chunk(find_folder(name), identity, translate, chunk), strict=True
             ):
                 written += 1
                 if flaw:
@@ -146,27 +150,28 @@ def synthesize(
 
 
 def translate_chunk(
-    config: SynthesisConfig, identity: str, translate: Translate, lines: list[str]
+    folder: Path, identity: str, translate: Translate, lines: list[str]
 ) -> list[tuple[str, str]]:
     """Return the translations of a chunk with their flaws; read them from disk if they exist."""
     name = hashlib.sha256(json.dumps([identity, *lines]).encode()).hexdigest()[:32]
-    path = config.folder / "chunks" / f"{name}.jsonl"
+    path = folder / "chunks" / f"{name}.jsonl"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_lines(path, map(json.dumps, translate(lines)))
     return [(text, flaw) for text, flaw in map(json.loads, files.read_lines(path))]
 
 
-def check_inputs(config: SynthesisConfig, languages: Languages) -> None:
+def check_inputs(config: SynthesisConfig, directions: Iterable[Languages]) -> None:
     """Check that the teacher and the named texts exist.
 
     Raises:
-        ConfigError: if the teacher is missing, or translates other languages.
+        ConfigError: if the teacher is missing, or does not translate in one of the directions.
         BundleError: if the teacher's export is damaged.
         CorpusError: if a text is missing.
     """
     read_texts(config.text)
-    load_teacher(config, languages)
+    for languages in directions:
+        load_teacher(config, languages)
 
 
 def list_texts(
@@ -186,6 +191,20 @@ def list_texts(
         f"{monolingual_text} is missing; name files in {code} to translate, or add a corpus with "
         f"role: monolingual and language: {code} to download.corpora"
     )
+
+
+def open_text(
+    config: SynthesisConfig, languages: Languages, corpus: Path, monolingual: Path
+) -> Iterator[str]:
+    """Return the lines to translate; of training sources, those of one direction."""
+    if config.text:
+        return read_texts(config.text)
+    lines = read_texts(list_texts(config, languages, corpus, monolingual))
+    if config.backward:
+        return lines
+    inputs = Inputs(corpus=corpus, directions=paths.read_directions(corpus))
+    chosen = (each == languages for each in paths.list_directions(inputs, "train"))
+    return compress(lines, chain(chosen, repeat(True)))  # monolingual text follows
 
 
 def read_texts(texts: Sequence[Path]) -> Iterator[str]:
@@ -212,11 +231,13 @@ def _decode(raw: bytes | None, path: Path, number: int) -> str:
     return line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
 
 
-def render_synthesis(written: WrittenSynthesis) -> str:
-    """Return a table of the usable and unusable translations, as Markdown."""
-    direction = " backward" if written.backward else ""
-    rows = [["kept", f"{written.kept:,}"]]
-    rows += [[reason, f"{count:,}"] for reason, count in written.dropped.items()]
-    lines = [f"{written.lines:,} lines were translated{direction}. Teacher: {written.teacher}", ""]
-    lines += render_pipe_table(["translations", "lines"], rows)
-    return "\n".join([*lines, ""])
+def render_synthesis(written: Sequence[WrittenSynthesis]) -> str:
+    """Return a table of the usable and unusable translations of each corpus, as Markdown."""
+    lines = []
+    for each in written:
+        direction = " backward" if each.backward else ""
+        rows = [["kept", f"{each.kept:,}"]]
+        rows += [[reason, f"{count:,}"] for reason, count in each.dropped.items()]
+        lines += [f"{each.lines:,} lines were translated{direction}. Teacher: {each.teacher}", ""]
+        lines += [*render_pipe_table(["translations", "lines"], rows), ""]
+    return "\n".join(lines)

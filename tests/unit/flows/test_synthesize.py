@@ -1,6 +1,7 @@
 """What synthesizing does, in which order, without servers, teachers and training."""
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,9 +10,9 @@ import yaml
 
 from flows import synthesize as flow_module
 from flows.learn import learn
-from flows.synthesize import keep_teacher, synthesize_and_train
+from flows.synthesize import synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import read_languages
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.synthesis.composition import SynthesisConfig
@@ -33,13 +34,12 @@ def flow(stub_flow):
     state.written, state.before = WRITTEN, values
     state.look = lambda: [*read_params()["download"]["corpora"]]
 
-    def translate(config, languages):
+    def translate(config, name, languages):
         state.note("translate")
         return state.written
 
     return state.install(
         flow_module,
-        load=lambda *_: SimpleNamespace(languages="l"),
         translate_text=translate,
         count_weighted_pairs=lambda temperature: 1600.0,
         pin_all=lambda sections: sections,
@@ -62,7 +62,7 @@ def read_params():
 
 def test_text_is_downloaded_translated_and_learnt(flow):
     """In a second run, pairs of the first run are not translated."""
-    assert run(settings=["train.seed=7"]) == WRITTEN
+    assert run(settings=["train.seed=7"]) == [WRITTEN]
     without, there = ["demo"], ["demo", "distilled"]
     steps = [("download", without), ("translate", without), ("export", there), ("publish", there)]
     assert list_steps(flow) == steps
@@ -108,8 +108,6 @@ def test_prefect_passes_paths_as_text():
 
 
 def test_missing_files_are_reported_before_contacting_a_server(flow, patch):
-    languages = Languages(source="de", target="en")
-    patch(flow_module, load=lambda *_: SimpleNamespace(languages=languages))
     patch(flow_module, check_server=lambda: pytest.fail("a server"))
     for told, missing in (
         ("nobody", "teacher nobody is missing"),
@@ -124,17 +122,19 @@ def test_the_command_has_all_options(flow):
     given, checked = [], []
     flow.install(
         flow_module,
-        check_inputs=lambda config, languages: checked.append(config),
+        check_inputs=lambda config, pairs: checked.append((config, *map(str, pairs))),
         check_server=lambda: None,
         run_in_child=nullcontext,
-        synthesize_and_train=lambda *a, **k: given.append((*a, k)) or WRITTEN,
+        synthesize_and_train=lambda *a, **k: given.append((*a, k)) or [WRITTEN],
     )
-    words = "teacher train.seed=7 --student --text a.de --text b.de --backward"
+    words = "teacher train.seed=7 --student --text a.de --text b.de --backward --direction de-en"
     ran = invoke(flow_module.main, *words.split())
     texts = (Path("a.de"), Path("b.de"))
-    config = SynthesisConfig(teacher=Path("teacher"), text=texts, backward=True)
+    config = SynthesisConfig(
+        teacher=Path("teacher"), text=texts, backward=True, direction=read_languages("de-en")
+    )
     assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
-    assert checked == [config]
+    assert checked == [(config, "de-en")]
     assert "| kept | 400 |" in ran.stdout
 
 
@@ -149,6 +149,7 @@ def test_an_export_of_this_clone_is_copied_first(monkeypatch, tmp_path):
         lambda _: [SimpleNamespace(corpora=dict.fromkeys(names)) for names in (["own"], learnt)],
     )
     config = SynthesisConfig()
+    keep_teacher = partial(flow_module.keep_teacher, corpora=["distilled"])
     assert keep_teacher(config) == config  # no export is there; the teacher is missing
     paths.EXPORT.mkdir(parents=True)
     (paths.EXPORT / "manifest.json").write_text("{}")
@@ -160,4 +161,4 @@ def test_an_export_of_this_clone_is_copied_first(monkeypatch, tmp_path):
     learnt.append("distilled")
     with pytest.raises(ConfigError, match=f"itself trained.*{kept.teacher}"):
         keep_teacher(config)
-    assert keep_teacher(SynthesisConfig(backward=True)).teacher == kept.teacher
+    assert flow_module.keep_teacher(config, ["backtranslated"]).teacher == kept.teacher

@@ -7,23 +7,25 @@ import pytest
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.languages import Languages
+from nmt_core.base.languages import Languages, read_languages
 from nmt_core.literals.checking import check_literals
 from nmt_core.translation.protection import find_flaws
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.synthesis import synthesis
-from stages.synthesis.composition import SynthesisConfig
+from stages.synthesis.composition import SynthesisConfig, find_folder
 from stages.synthesis.synthesis import (
     check_inputs,
     list_texts,
     load_teacher,
+    open_text,
     read_texts,
     render_synthesis,
     synthesize,
 )
 from tests.support import tiny
+from tests.support.multilingual import multilingual_translator
 
 DE_EN, EN_DE = Languages(source="de", target="en"), Languages(source="en", target="de")
 LINES = [f"zeile {number}" for number in range(95)]
@@ -61,9 +63,9 @@ def make(monkeypatch, tmp_path, text):
         monkeypatch.setattr(synthesis, "load_teacher", lambda *_: loaded)
         config = SynthesisConfig(**{"text": (text,), **settings})
         counts = []
-        written = synthesize(config, DE_EN, say=lambda *numbers: counts.append(numbers))
+        written = synthesize(config, "made", DE_EN, say=lambda *numbers: counts.append(numbers))
         assert counts[-1] == (written.lines, written.lines)
-        pairs = config.folder / "pairs"
+        pairs = find_folder("made") / "pairs"
         return written, {path.name: path.read_text() for path in sorted(pairs.glob("*"))}
 
     return run
@@ -75,7 +77,7 @@ def test_flawed_translations_are_dropped(make):
     assert made["train.source"].splitlines() == kept
     assert made["train.target"].splitlines() == [line.upper() for line in kept]
     assert (written.lines, written.kept, written.dropped) == (95, 86, {"looping": 9})
-    table = render_synthesis(written)
+    table = render_synthesis([written])
     assert "| kept | 86 |" in table
     assert "| looping | 9 |" in table
 
@@ -195,6 +197,41 @@ def test_identity_names_model_and_search(model, tmp_path):
     assert load(model, share=0.3)[0] == identities[0]
 
 
+def test_multilingual_teacher_writes_the_target_of_each_direction(monkeypatch, model):
+    several = multilingual_translator("de-en", "en-de", pivot=())
+    monkeypatch.setattr(Translator, "load", lambda _: several)
+    teachers = {
+        (pair, backward): load(model, read_languages(pair), backward=backward)
+        for pair in ("de-en", "en-de")
+        for backward in (False, True)
+    }
+
+    written = {key: translate(["Ja"])[0][0] for key, (_, translate) in teachers.items()}
+    assert written == {
+        ("de-en", False): "EN Ja", ("en-de", True): "EN Ja",
+        ("en-de", False): "DE Ja", ("de-en", True): "DE Ja",
+    }  # fmt: skip
+    assert len({identity for identity, _ in teachers.values()}) == 2
+    with pytest.raises(ConfigError, match="must translate fr-en: the model does not translate"):
+        load(model, read_languages("fr-en"))
+
+
+def test_training_sources_of_other_directions_are_left_out(tmp_path):
+    corpus, alone, sources = tmp_path / "corpus", tmp_path / "alone", LINES[:9]
+    files.write_lines(corpus / "train.source", sources)
+    files.write_lines(alone / "de.txt", ["mono"])
+    counts = [{"train": count} for count in (2, 3, 4)]
+    directions = ["de-en", "en-de", "de-en"]
+    files.write_json(corpus / "corpus.json", {"directions": directions, "corpora": counts})
+    config = SynthesisConfig()
+
+    chosen = [*sources[:2], *sources[5:], "mono"]
+    assert [*open_text(config, DE_EN, corpus, alone)] == chosen
+    assert [*open_text(config, EN_DE, corpus, alone)] == sources[2:5]
+    files.write_json(corpus / "corpus.json", {"corpora": [{"train": 9}]})
+    assert [*open_text(config, DE_EN, corpus, alone)] == [*sources, "mono"]
+
+
 @pytest.mark.parametrize(
     ("breaches", "flaw"),
     [
@@ -212,11 +249,11 @@ def test_first_breach_is_the_flaw(model, monkeypatch, breaches, flaw):
 def test_teacher_must_translate_these_languages(tmp_path):
     folder = tmp_path / "export"
     tiny.export(folder, translator=replace(tiny.tiny_translator(), languages=DE_EN))
-    check_inputs(SynthesisConfig(teacher=folder), DE_EN)
-    check_inputs(SynthesisConfig(teacher=folder, backward=True), EN_DE)
-    with pytest.raises(ConfigError, match=r"de to en.*en to de"):
-        load(folder, EN_DE)
+    check_inputs(SynthesisConfig(teacher=folder), [DE_EN])
+    check_inputs(SynthesisConfig(teacher=folder, backward=True), [EN_DE])
+    with pytest.raises(ConfigError, match=r"must translate en-de: .* it translates de-en; name an"):
+        check_inputs(SynthesisConfig(teacher=folder), [DE_EN, EN_DE])
     with pytest.raises(ConfigError, match="gone"):
         load(tmp_path / "gone")
     with pytest.raises(CorpusError, match="none"):
-        check_inputs(SynthesisConfig(teacher=folder, text=(tmp_path / "none",)), DE_EN)
+        check_inputs(SynthesisConfig(teacher=folder, text=(tmp_path / "none",)), [DE_EN])
