@@ -10,6 +10,7 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import read_languages
 from nmt_core.cli.lines import decode_argument
+from nmt_core.cli.options import open_memory
 from nmt_core.translation.memory.journal import (
     KEY_CHARACTERS,
     Correction,
@@ -20,7 +21,7 @@ from nmt_core.translation.memory.journal import (
 from nmt_core.translation.memory.pairs import read_pair_file, write_pair_file
 
 if TYPE_CHECKING:
-    from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
+    from nmt_core.translation.memory.store import MemoryScope
 
 corrections = typer.Typer(
     help="Review corrections of users.",
@@ -51,8 +52,7 @@ ServedMemoryOption = Annotated[
 MemoryOption = Annotated[Path, typer.Option(metavar="FILE", help="The memory, one SQLite file.")]
 ProjectOption = Annotated[str, typer.Option(metavar="NAME", help="Only units of this project.")]
 KeyOption = Annotated[
-    str,
-    typer.Option(metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256."),
+    str, typer.Option(metavar="HEX", help="Units of an API key, by 16 digits of its SHA-256.")
 ]
 
 
@@ -90,7 +90,7 @@ def approve(
     chosen = suggested if every else _require_ids(ids)
     approved = CorrectionJournal(journal).decide("approved", chosen)
     if memory:
-        _make_memory(memory).remember(approved, shared=shared)
+        open_memory(memory, must_exist=False).remember(approved, shared=shared)
     typer.echo(f"approved: {len(approved)}")
 
 
@@ -102,7 +102,7 @@ def drop(
     _read(journal)
     dropped = CorrectionJournal(journal).decide("dropped", _require_ids(ids))
     if memory:
-        _make_memory(memory).delete(origins=[each.id for each in dropped])
+        open_memory(memory, must_exist=False).delete(origins=[each.id for each in dropped])
     typer.echo(f"dropped: {len(dropped)}")
 
 
@@ -148,7 +148,8 @@ def delete(
     selected = [each for each in _read(journal) if is_selected(each)]
     if memory:  # first, because it needs the ids from the journal
         key = (key_digest or "")[:KEY_CHARACTERS]
-        _make_memory(memory).delete(origins=[each.id for each in selected], key=key)
+        ids = [each.id for each in selected]
+        open_memory(memory, must_exist=False).delete(origins=ids, key=key)
     typer.echo(f"deleted: {len(CorrectionJournal(journal).delete(is_selected))}")
 
 
@@ -196,7 +197,7 @@ def import_units(
 
     scope = _make_scope(languages, project, key_digest)
     units = (MemoryUnit(*pair) for pair in read_pair_file(file, scope.languages))
-    typer.echo(f"imported: {_make_memory(memory).put(scope, units)}")
+    typer.echo(f"imported: {open_memory(memory, must_exist=False).put(scope, units)}")
 
 
 @memory.command("export")
@@ -210,7 +211,7 @@ def export_units(
 ) -> None:
     """Write the units of a language pair, project and key to a file."""
     scope = _make_scope(languages, project, key_digest)
-    pairs = ((unit.source, unit.target) for unit in _open_memory(memory).read(scope))
+    pairs = ((unit.source, unit.target) for unit in open_memory(memory).read(scope))
     typer.echo(f"exported: {write_pair_file(file, pairs, scope.languages)}")
 
 
@@ -237,7 +238,7 @@ def search_memory(
 
     scope = _make_scope(languages, project, key_digest)
     sentence = decode_argument(text, name="TEXT")
-    for match in _open_memory(memory).search(sentence, scope, threshold=threshold, most=most):
+    for match in open_memory(memory).search(sentence, scope, threshold=threshold, most=most):
         difference = format_differences(match.source, sentence)
         shown = [f"{match.score:.2f}", difference, match.target]
         typer.echo("\t".join(map(escape_unprintable, shown)))
@@ -250,23 +251,10 @@ def escape_unprintable(text: str) -> str:
     )
 
 
-def _make_memory(path: Path) -> "TranslationMemory":
-    from nmt_core.translation.memory.store import TranslationMemory  # optional
-
-    return TranslationMemory(path)
-
-
 def _make_scope(languages: str, project: str, key_digest: str) -> "MemoryScope":
     from nmt_core.translation.memory.store import MemoryScope  # optional
 
     return MemoryScope(read_languages(languages), project, key_digest)
-
-
-def _open_memory(path: Path) -> "TranslationMemory":
-    """Open a memory, which must exist."""
-    if not path.exists():
-        raise ConfigError(f"{path} does not exist; create it with nmt memory import")
-    return _make_memory(path)
 
 
 def _read(journal: Path) -> list[Correction]:

@@ -10,16 +10,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli import options
 from nmt_core.cli.lines import read_columns
-from nmt_core.cli.options import (
-    Device,
-    EngineName,
-    SourceLanguage,
-    TagName,
-    TargetLanguage,
-    Threads,
-    open_translator,
-)
 from nmt_core.evaluation.metric import Reference
 from nmt_core.evaluation.registry import (
     DEFAULT_METRICS,
@@ -51,16 +43,15 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME",
-            help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]",
+            metavar="NAME", help=f"Metric; repeatable. \\[default: {', '.join(DEFAULT_METRICS)}]"
         ),
     ] = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
-    tag: TagName = None,
-    engine: EngineName = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
+    source_language: options.SourceLanguage = None,
+    target_language: options.TargetLanguage = None,
+    tag: options.TagName = None,
+    engine: options.EngineName = "auto",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Score models on a test set.
 
@@ -91,7 +82,7 @@ def evaluate(
     check_references(metrics, references)
     direction = source_language, target_language
     translators = {
-        str(folder): open_translator(
+        str(folder): options.open_translator(
             folder, device, threads, engine=engine, tag=tag, direction=direction
         )
         for folder in model

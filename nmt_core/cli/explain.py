@@ -11,6 +11,7 @@ import typer
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli import options
 from nmt_core.cli.lines import (
     decode_argument,
     format_breaches,
@@ -20,20 +21,6 @@ from nmt_core.cli.lines import (
     open_portions,
     write_portions,
 )
-from nmt_core.cli.options import (
-    BeamSize,
-    Device,
-    EngineName,
-    GlossaryFile,
-    LineArguments,
-    Model,
-    Prefix,
-    SourceLanguage,
-    TagName,
-    TargetLanguage,
-    Threads,
-    open_translator,
-)
 from nmt_core.text.aligner.aligner import format_links
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
@@ -41,17 +28,17 @@ from nmt_core.translation.translator import Translator
 
 def explain(
     *,
-    lines: LineArguments = None,
-    model: Model,
+    lines: options.LineArguments = None,
+    model: options.Model,
     n_best: Annotated[
         int, typer.Option(metavar="N", min=1, help="Translations per line, best first.")
     ] = 1,
-    beam_size: BeamSize = None,
+    beam_size: options.BeamSize = None,
     diversity: Annotated[
         float | None,
         typer.Option(metavar="D", min=0, help="Diversity of the N translations: 0 off, 1 high."),
     ] = None,
-    prefix: Prefix = "",
+    prefix: options.Prefix = "",
     attention: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Draw attention of the best translation here."),
@@ -65,13 +52,13 @@ def explain(
     show_search: Annotated[
         bool, typer.Option("--search", help="Show the beams after each token instead.")
     ] = False,
-    glossary: GlossaryFile = None,
-    source: SourceLanguage = None,
-    target: TargetLanguage = None,
-    tag: TagName = None,
-    engine: EngineName = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
+    glossary: options.GlossaryFile = None,
+    source: options.SourceLanguage = None,
+    target: options.TargetLanguage = None,
+    tag: options.TagName = None,
+    engine: options.EngineName = "auto",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Show alternatives, attention and scores.
 
@@ -101,7 +88,7 @@ def explain(
     if heads and not attention:
         raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
-    translator = open_translator(
+    translator = options.open_translator(
         model,
         device,
         threads,

@@ -1,7 +1,7 @@
 """Options that commands share, and the translator that they select."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.literals.glossary import Glossary
 from nmt_core.translation.translator import Translator
 from nmt_core.translation.trial import try_once
+
+if TYPE_CHECKING:
+    from nmt_core.translation.memory.store import TranslationMemory
 
 EXPORTED = Path("models/export")
 """The folder of the model that ``make repro`` exports."""
@@ -56,8 +59,7 @@ Device = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cu
 EngineName = Annotated[
     str,
     typer.Option(
-        metavar="NAME",
-        help="ctranslate2 or torch; auto is the fastest on a CPU, torch on a GPU.",
+        metavar="NAME", help="ctranslate2 or torch; auto is the fastest on a CPU, torch on a GPU."
     ),
 ]
 Changes = Annotated[
@@ -126,10 +128,17 @@ def open_translator(
                 f"params.yaml, and export {model} again"
             )
         translator = translator.add_glossary(Glossary.load(glossary, translator.languages.codes))
-    if memory:
-        if not memory.exists():
-            raise ConfigError(f"--memory {memory} does not exist; create it with nmt memory import")
-        from nmt_core.translation.memory.store import TranslationMemory  # optional
+    return translator.add_memory(open_memory(memory)) if memory else translator
 
-        translator = translator.add_memory(TranslationMemory(memory))
-    return translator
+
+def open_memory(path: Path, *, must_exist: bool = True) -> "TranslationMemory":
+    """Return a translation memory.
+
+    Raises:
+        ConfigError: if the memory must exist, but does not.
+    """
+    if must_exist and not path.exists():
+        raise ConfigError(f"the memory {path} does not exist; create it with nmt memory import")
+    from nmt_core.translation.memory.store import TranslationMemory  # optional
+
+    return TranslationMemory(path)

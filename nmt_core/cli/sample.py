@@ -1,6 +1,5 @@
 """``nmt sample``, ``next`` and ``tokenize``: samples, next tokens, and tokens of lines."""
 
-from functools import partial
 from itertools import chain
 from typing import Annotated, Literal
 
@@ -8,46 +7,30 @@ import typer
 
 from nmt_core.base import config
 from nmt_core.base.seal import MANIFEST, verify_bundle
+from nmt_core.cli import options
 from nmt_core.cli.lines import decode_argument, format_ranks, open_portions, write_portions
-from nmt_core.cli.options import (
-    Device,
-    LineArguments,
-    Model,
-    Prefix,
-    Seed,
-    SourceLanguage,
-    TagName,
-    TargetLanguage,
-    Temperature,
-    Threads,
-    TopK,
-    TopP,
-    open_translator,
-)
 from nmt_core.search.settings import SamplingConfig
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation.loading import load_side
-from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import Translator
 
 
 def sample_lines(
     *,
-    lines: LineArguments = None,
-    model: Model,
+    lines: options.LineArguments = None,
+    model: options.Model,
     samples: Annotated[
         int, typer.Option(metavar="N", min=1, help="Translations per line; some may be equal.")
     ] = 1,
-    temperature: Temperature = 1.0,
-    top_k: TopK = None,
-    top_p: TopP = 1.0,
-    seed: Seed = 1,
-    prefix: Prefix = "",
-    source: SourceLanguage = None,
-    target: TargetLanguage = None,
-    tag: TagName = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    temperature: options.Temperature = 1.0,
+    top_k: options.TopK = None,
+    top_p: options.TopP = 1.0,
+    seed: options.Seed = 1,
+    prefix: options.Prefix = "",
+    source: options.SourceLanguage = None,
+    target: options.TargetLanguage = None,
+    tag: options.TagName = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Sample translations of lines.
 
@@ -70,30 +53,28 @@ def sample_lines(
         "seed": seed,
     }
     sampling = config.build(SamplingConfig, values, at="sample")
-    translator = open_translator(model, device, threads, tag=tag, direction=(source, target))
-    draw = partial(draw_samples, translator, sampling, beginning)
-    write_portions(portions, draw, format_ranks, flag_below=0.0)
-
-
-def draw_samples(
-    translator: Translator, sampling: SamplingConfig, prefix: str, lines: list[str]
-) -> list[list[Translation]]:
-    """Return samples of the translations of lines that begin with a prefix."""
-    return translator.sample(lines, sampling, prefixes=[prefix] * len(lines))
+    direction = source, target
+    translator = options.open_translator(model, device, threads, tag=tag, direction=direction)
+    write_portions(
+        portions,
+        lambda lines: translator.sample(lines, sampling, prefixes=[beginning] * len(lines)),
+        format_ranks,
+        flag_below=0.0,
+    )
 
 
 def next_tokens(
     *,
-    lines: LineArguments = None,
-    model: Model,
-    prefix: Prefix = "",
+    lines: options.LineArguments = None,
+    model: options.Model,
+    prefix: options.Prefix = "",
     count: Annotated[
         int, typer.Option("--count", "-k", metavar="K", min=1, help="Tokens to show.")
     ] = 10,
-    source: SourceLanguage = None,
-    target: TargetLanguage = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    source: options.SourceLanguage = None,
+    target: options.TargetLanguage = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Show the most likely next tokens.
 
@@ -105,7 +86,7 @@ def next_tokens(
         nmt next --model models/export 'Das Haus ist alt.' --prefix 'The house' -k 5
     """
     beginning, portions = decode_argument(prefix, name="--prefix"), open_portions(lines)
-    translator = open_translator(model, device, threads, direction=(source, target))
+    translator = options.open_translator(model, device, threads, direction=(source, target))
     for portion in portions:
         for line in portion:
             for token, probability in translator.next_tokens(line, beginning, count):
@@ -114,8 +95,8 @@ def next_tokens(
 
 def tokenize_lines(
     *,
-    lines: LineArguments = None,
-    model: Model,
+    lines: options.LineArguments = None,
+    model: options.Model,
     side: Annotated[
         Literal["source", "target"], typer.Option(help="Side whose tokenizer to use.")
     ] = "source",

@@ -8,13 +8,7 @@ from typing import Annotated
 import typer
 
 from nmt_core.base.config import build
-from nmt_core.cli.options import (
-    EXPORTED,
-    Device,
-    EngineName,
-    Threads,
-    find_exported,
-)
+from nmt_core.cli.options import EXPORTED, Device, EngineName, Threads, find_exported
 from nmt_core.server.models import WatchedModel, poll_folder
 from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
@@ -72,8 +66,7 @@ def serve(
         typer.Option(metavar="FILE", help="Journal of suggestions, such as corrections.jsonl."),
     ] = None,
     memory: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Translation memory of nmt memory import."),
+        Path | None, typer.Option(metavar="FILE", help="Translation memory of nmt memory import.")
     ] = None,
     host_name: Annotated[
         list[str] | None,

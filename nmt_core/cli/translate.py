@@ -9,26 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from nmt_core.base.errors import ConfigError
-from nmt_core.cli.lines import (
-    format_breaches,
-    format_confidence,
-    open_portions,
-    write_portions,
-)
-from nmt_core.cli.options import (
-    BeamSize,
-    Device,
-    EngineName,
-    FromLanguage,
-    GlossaryFile,
-    LineArguments,
-    MemoryFile,
-    Model,
-    TagName,
-    TargetLanguage,
-    Threads,
-    open_translator,
-)
+from nmt_core.cli import options
+from nmt_core.cli.lines import format_breaches, format_confidence, open_portions, write_portions
 from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
@@ -38,12 +20,11 @@ FLAG_BELOW = 0.1
 
 def translate(
     *,
-    lines: LineArguments = None,
-    model: Model,
-    beam_size: BeamSize = None,
+    lines: options.LineArguments = None,
+    model: options.Model,
+    beam_size: options.BeamSize = None,
     whole_lines: Annotated[
-        bool,
-        typer.Option("--whole-lines", help="Do not split lines into sentences."),
+        bool, typer.Option("--whole-lines", help="Do not split lines into sentences.")
     ] = False,
     checks: Annotated[
         bool, typer.Option("--checks", help="Add lost numbers, placeholders and other literals.")
@@ -51,14 +32,14 @@ def translate(
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Add the probability of a good translation.")
     ] = False,
-    glossary: GlossaryFile = None,
-    memory: MemoryFile = None,
-    source: FromLanguage = None,
-    target: TargetLanguage = None,
-    tag: TagName = None,
-    engine: EngineName = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
+    glossary: options.GlossaryFile = None,
+    memory: options.MemoryFile = None,
+    source: options.FromLanguage = None,
+    target: options.TargetLanguage = None,
+    tag: options.TagName = None,
+    engine: options.EngineName = "auto",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Translate lines.
 
@@ -86,8 +67,7 @@ def translate(
     if lines:
         refuse_files(lines)
     portions = open_portions(lines)
-    direction = (source, target) if glossary else None
-    translator = open_translator(
+    translator = options.open_translator(
         model,
         device,
         threads,
@@ -95,7 +75,7 @@ def translate(
         glossary=glossary,
         memory=memory,
         tag=tag,
-        direction=direction,
+        direction=(source, target) if glossary else None,
     )
     if confidence and not (translator.confidence_model or translator.directions):
         raise ConfigError("this model does not estimate confidence; remove --confidence")
@@ -114,10 +94,10 @@ def translate(
 
 
 def search_lines(
-    translator: Translator, lines: Sequence[str], **options: Any
+    translator: Translator, lines: Sequence[str], **settings: Any
 ) -> list[list[Translation]]:
-    """Return the translation of each line; for the options, see ``translate_texts``."""
-    return [[each] for each in translator.translate_texts(lines, **options)]
+    """Return the translation of each line; for the settings, see ``translate_texts``."""
+    return [[each] for each in translator.translate_texts(lines, **settings)]
 
 
 def format_line(

@@ -9,21 +9,8 @@ import typer
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
+from nmt_core.cli import options
 from nmt_core.cli.lines import open_standard_input
-from nmt_core.cli.options import (
-    BeamSize,
-    Device,
-    EngineName,
-    FromLanguage,
-    GlossaryFile,
-    MemoryFile,
-    Model,
-    ReviewBelow,
-    TagName,
-    TargetLanguage,
-    Threads,
-    open_translator,
-)
 from nmt_core.documents.formats import (
     FORMATS,
     MAX_DOCUMENT_BYTES,
@@ -42,7 +29,7 @@ def translate_documents(
         list[Path] | None,
         typer.Argument(metavar="FILE", help="Documents. \\[default: text from stdin]"),
     ] = None,
-    model: Model,
+    model: options.Model,
     kind: Annotated[
         str | None,
         typer.Option(
@@ -64,16 +51,16 @@ def translate_documents(
     review: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all segments to this XLIFF file.")
     ] = None,
-    review_below: ReviewBelow = REVIEW_BELOW,
-    beam_size: BeamSize = None,
-    glossary: GlossaryFile = None,
-    memory: MemoryFile = None,
-    source: FromLanguage = None,
-    target: TargetLanguage = None,
-    tag: TagName = None,
-    engine: EngineName = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
+    review_below: options.ReviewBelow = REVIEW_BELOW,
+    beam_size: options.BeamSize = None,
+    glossary: options.GlossaryFile = None,
+    memory: options.MemoryFile = None,
+    source: options.FromLanguage = None,
+    target: options.TargetLanguage = None,
+    tag: options.TagName = None,
+    engine: options.EngineName = "auto",
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Translate documents.
 
@@ -96,7 +83,7 @@ def translate_documents(
         raise ConfigError(f"--format {kind} is not known; it is one of {', '.join(FORMATS)}")
     if output and len(paths) > 1:
         raise ConfigError(f"--output names one file, not {len(paths)}; translate one at a time")
-    translator = open_translator(
+    translator = options.open_translator(
         model,
         device,
         threads,

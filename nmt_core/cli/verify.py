@@ -34,9 +34,9 @@ def verify(
 
         nmt verify --model models/export
     """
-    kind = seal.read_format(model)
+    kind = seal.read_manifest(model, expected=None)["format"]
     of_translator = isinstance(kind, int)
-    seal.verify_bundle(model, expected=seal.FORMAT if of_translator else kind)
+    seal.verify_bundle(model, expected=seal.FORMAT if of_translator else str(kind))
     typer.echo(f"bundle_sha256: {seal.digest_bundle(model)}")
     typer.echo("All files are intact.")
     if not of_translator:

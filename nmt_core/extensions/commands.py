@@ -10,12 +10,10 @@ CLASSIFIERS = "nmt_core.extensions.classifiers.commands"
 
 LEARN = Command(f"{LANGUAGE_MODELS}:learn", "Train a language model on text.")
 SCORE = Command(
-    f"{LANGUAGE_MODELS}:score",
-    "Score every line of standard input by its log-likelihood.",
+    f"{LANGUAGE_MODELS}:score", "Score every line of standard input by its log-likelihood."
 )
 GENERATE = Command(
-    f"{LANGUAGE_MODELS}:generate",
-    "Generate text by sampling from a language model.",
+    f"{LANGUAGE_MODELS}:generate", "Generate text by sampling from a language model."
 )
 LEARN_CLASSIFIER = Command(
     f"{CLASSIFIERS}:learn_classifier",

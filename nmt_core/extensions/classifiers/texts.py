@@ -27,7 +27,6 @@ from nmt_core.text.vocabulary import UNK, Vocabulary
 LINE_BREAK = re.compile(r"<br\s*/?>")
 """An HTML line break, which is frequent in reviews."""
 
-
 Labelled = list[tuple[str, str]]
 """Pairs of label and text."""
 

@@ -10,23 +10,9 @@ import typer
 from nmt_core.base import compute, config
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.seal import LANGUAGE_MODEL, require_replaceable
+from nmt_core.cli import options
 from nmt_core.cli.lines import decode_argument, decode_lines, open_standard_input
-from nmt_core.cli.options import (
-    Changes,
-    Device,
-    Seed,
-    Temperature,
-    Threads,
-    TopK,
-    TopP,
-    open_translator,
-)
-from nmt_core.extensions.language_models.reading import (
-    UnitConfig,
-    Units,
-    hold_out_end,
-    learn_units,
-)
+from nmt_core.extensions.language_models.reading import UnitConfig, Units, hold_out_end, learn_units
 from nmt_core.extensions.language_models.training import (
     LearningConfig,
     load_language_model,
@@ -66,8 +52,8 @@ def learn(
         Path | None,
         typer.Option(metavar="DIR", help="Exported translator whose target subwords to use."),
     ] = None,
-    settings: Changes = None,
-    threads: Threads = None,
+    settings: options.Changes = None,
+    threads: options.Threads = None,
 ) -> None:
     """Train a language model on text.
 
@@ -135,13 +121,13 @@ def generate(
         int,
         typer.Option(metavar="N", min=1, max=10**9, help="Number of tokens, line ends included."),
     ] = 500,
-    temperature: Temperature = 1.0,
-    top_k: TopK = None,
-    top_p: TopP = 1.0,
+    temperature: options.Temperature = 1.0,
+    top_k: options.TopK = None,
+    top_p: options.TopP = 1.0,
     prefix: Annotated[str, typer.Option(metavar="TEXT", help="Text to continue.")] = "",
-    seed: Seed = 1,
-    device: Device = "auto",
-    threads: Threads = None,
+    seed: options.Seed = 1,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Generate text by sampling from a language model.
 
@@ -165,8 +151,7 @@ def generate(
 def score(
     *,
     language_model: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Language model of nmt learn: score lines."),
+        Path | None, typer.Option(metavar="DIR", help="Language model of nmt learn: score lines.")
     ] = None,
     model: Annotated[
         Path | None,
@@ -174,8 +159,8 @@ def score(
             metavar="DIR", help="Exported translator: score lines of source, tab, target."
         ),
     ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,
 ) -> None:
     """Score every line of standard input by its log-likelihood.
 
@@ -195,7 +180,8 @@ def score(
         raise ConfigError("score requires either --language-model DIR or --model DIR")
     lines = list(decode_lines(open_standard_input()))
     if model:
-        scores = score_pairs(open_translator(model, device, threads), list(split_pairs(lines)))
+        translator = options.open_translator(model, device, threads)
+        scores = score_pairs(translator, list(split_pairs(lines)))
     else:
         assert language_model is not None
         compute.set_threads(threads)

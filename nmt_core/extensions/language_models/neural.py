@@ -202,9 +202,7 @@ class TransformerEncoder(nn.Module):
 
     @override
     def forward(
-        self,
-        tokens: Int[Tensor, "R T"],
-        past: tuple[tuple[Tensor, ...], ...],
+        self, tokens: Int[Tensor, "R T"], past: tuple[tuple[Tensor, ...], ...]
     ) -> tuple[Float[Tensor, "R T D"], tuple[tuple[Tensor, ...], ...]]:
         """Read the next tokens of every row with a causal mask; return features and the new past.
 

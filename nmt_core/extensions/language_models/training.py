@@ -76,7 +76,6 @@ VALIDATION_ROWS, VALIDATION_WINDOW = 16, 256
 MAX_LOSS = 1e9
 """Loss that replaces infinity, because JSON has no infinity."""
 
-
 LanguageModelConfig = Annotated[
     NGramConfig | FeedForwardConfig | RecurrentConfig | TransformerLanguageConfig,
     Field(discriminator="kind"),
