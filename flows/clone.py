@@ -99,7 +99,8 @@ def check_out(revision: str) -> None:
         )
     check_params()
     git("fetch", "--quiet", "--tags", "origin")
-    if revision.startswith("origin/") and current_branch() and (commit := _unpushed()):
+    unpushed = ["rev-list", "--max-count=1", "HEAD", "--not", "--remotes"]
+    if revision.startswith("origin/") and current_branch() and (commit := git(*unpushed)):
         raise NmtError(
             f"commit {describe_commit(commit)} is not pushed, so {revision} would run without it; "
             f"run: git push, or set revision to the full name of a commit"
@@ -142,20 +143,13 @@ def put_params(params: str) -> None:
     if paths.PARAMS.exists() and paths.PARAMS.read_text(encoding="utf-8") == params:
         return
     if not _is_edited():
-        with WRITTEN.open(
-            "a", encoding="utf-8"
-        ) as file:  # before the write, for a crash in between
+        with WRITTEN.open("a", encoding="utf-8") as file:  # before the write, in case of a crash
             print(_digest(params), file=file)
     files.write_text(paths.PARAMS, params)
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _unpushed() -> str:
-    """Return the newest commit of HEAD that is in no remote branch; "" without one."""
-    return git("rev-list", "--max-count=1", "HEAD", "--not", "--remotes")
 
 
 def _restore_branch(branch: str, say: Callable[[str], None]) -> None:

@@ -222,8 +222,7 @@ def main(
         typer.Option(help="Weekly retraining; unchanged by default."),
     ] = None,
     learning: Annotated[
-        bool | None,
-        typer.Option(help="Daily fine-tuning on corrections; unchanged by default."),
+        bool | None, typer.Option(help="Daily fine-tuning on corrections; unchanged by default.")
     ] = None,
     notify: Annotated[
         str | None,
@@ -237,10 +236,7 @@ def main(
     """Create or update pools, limits, deployments and automations on the Prefect server."""
     with report_errors():
         address = require_server()
-        with (
-            temporary_settings({PREFECT_API_URL: address}),
-            get_client(sync_client=True) as client,
-        ):
+        with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             for pool in LIMITS:
                 ensure_pool(client, pool)
             ensure_limit(client, PROMOTION, 1)

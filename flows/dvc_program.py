@@ -52,14 +52,9 @@ class StageError(NmtError):
         """The exit code of the stage, or of dvc without one, and the output of dvc."""
 
 
-def list_stages(path: Path = paths.PIPELINE) -> list[str]:
-    """Return the names of the stages in the order of the file, in which they can run."""
-    return list(yaml.safe_load(path.read_text(encoding="utf-8"))["stages"])
-
-
-def map_pools(path: Path = paths.PIPELINE) -> dict[str, str]:
-    """Return the pool whose workers run each stage, by stage."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))["stages"]
+def map_pools() -> dict[str, str]:
+    """Return the pool whose workers run each stage, in the order in which stages can run."""
+    document = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"]
     return {name: stage["meta"]["pool"] for name, stage in document.items()}
 
 
@@ -107,19 +102,6 @@ def check_remote() -> None:
         raise NmtError(
             "DVC has no default remote, which clones share results by; run, in every clone: "
             f"{name_program('dvc')} remote add --local --default shared URL"
-        )
-
-
-def check_up_to_date() -> None:
-    """Check that all outputs exist and belong to this clone's code and params.yaml.
-
-    Raises:
-        NmtError: naming the stages whose outputs do not.
-    """
-    if outdated := list_outdated():
-        raise NmtError(
-            f"pulled results differ from this clone's code or settings: {', '.join(outdated)}; "
-            f"make both clones equal"
         )
 
 

@@ -109,9 +109,7 @@ def move_to_child() -> None:
             os.killpg(child, signal.SIGKILL)
         os._exit(code if code >= 0 else 128 - code)
     os.setsid()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell may have set it to be ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have ignored it
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     end_with_parent(parent)
 

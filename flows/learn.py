@@ -67,8 +67,7 @@ def judge_learned(
 
 @flow
 def learn(
-    learning: LearningConfig = LearningConfig(),
-    gate: GateConfig = GateConfig(),
+    learning: LearningConfig = LearningConfig(), gate: GateConfig = GateConfig()
 ) -> Learned | None:
     """Fine-tune the champion on users' corrections, and promote the result if it passes both tests.
 

@@ -57,7 +57,6 @@ def start_session(
     environment: Mapping[str, str],
     *,
     folder: Path | None = None,
-    last_word: signal.Signals = signal.SIGTERM,
 ) -> subprocess.Popen[str]:
     """Start a command in a new session that ends with this thread; all output is one pipe.
 
@@ -65,10 +64,9 @@ def start_session(
         command: an absolute path and arguments.
         environment: variables, added to those of this process.
         folder: its working directory; None for the one of this process.
-        last_word: the signal that it receives when the calling thread ends.
     """
     return subprocess.Popen(
-        leash(command, last_word=last_word),
+        leash(command),
         cwd=folder,
         env=os.environ | dict(environment),
         stdin=subprocess.DEVNULL,

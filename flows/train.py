@@ -88,10 +88,18 @@ def reproduce(stage: str, *, shared: bool, done: bool) -> None:
 
 @task(task_run_name="collect", **RETRIES)
 def collect(lock: str) -> None:
-    """Pull the results of other clones by the text of their lock file."""
+    """Pull the results of other clones by the text of their lock file.
+
+    Raises:
+        NmtError: naming the stages whose outputs do not belong to this clone's code and settings.
+    """
     files.write_text(paths.LOCK, lock)
     dvc_program.transfer(["pull", "--quiet"], get_run_logger().info)
-    dvc_program.check_up_to_date()
+    if outdated := dvc_program.list_outdated():
+        raise NmtError(
+            f"pulled results differ from this clone's code or settings: {', '.join(outdated)}; "
+            f"make both clones equal"
+        )
 
 
 @contextmanager
@@ -154,10 +162,7 @@ def introduce() -> None:
 
 
 def run_stages(
-    stages: Sequence[str],
-    *,
-    shared: bool,
-    before_training: Callable[[], None] = lambda: None,
+    stages: Sequence[str], *, shared: bool, before_training: Callable[[], None] = lambda: None
 ) -> None:
     """Run stages in order, each as a task.
 
@@ -177,7 +182,7 @@ def plan_stages(until: str) -> list[str]:
         ConfigError: if a setting is wrong, or the stage is unknown.
     """
     check_all()
-    stages = dvc_program.list_stages()
+    stages = [*dvc_program.map_pools()]
     if until not in stages:
         raise ConfigError(f"{until!r} is not a stage of {paths.PIPELINE}: {', '.join(stages)}")
     return stages[: stages.index(until) + 1]

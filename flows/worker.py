@@ -53,19 +53,14 @@ def main(
         with temporary_settings({PREFECT_API_URL: url}):
             check_pool(pool)
             typer.echo(f"Prefect is at {redact_url(url)}, MLflow at {redact_url(tracking_uri())}")
+            options = [f"--pool={pool}", f"--type={PROCESS}", f"--limit={limit}"]
             code, _ = processes.run_to_the_end(
-                build_command(pool, limit),
+                [sys.executable, "-m", "prefect", "worker", "start", *options],
                 build_environment(url),
                 say=typer.echo,
                 last_word=signal.SIGKILL,  # its runs detect that, and report a crash
             )
     raise typer.Exit(code)
-
-
-def build_command(pool: str, limit: int) -> list[str]:
-    """Return the command of Prefect's worker."""
-    options = [f"--pool={pool}", f"--type={PROCESS}", f"--limit={limit}"]
-    return [sys.executable, "-m", "prefect", "worker", "start", *options]
 
 
 def build_environment(url: str) -> dict[str, str]:

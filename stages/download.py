@@ -30,11 +30,7 @@ from nmt_core.base.random import MIN_TEST_SENTENCES
 from nmt_core.corpora.cleaning import count_kept, count_removed, join_corpora, join_monolingual
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.fetch import http
-from nmt_core.corpora.fetch.initial_model import (
-    BundleModel,
-    ChampionModel,
-    copy_initial_model,
-)
+from nmt_core.corpora.fetch.initial_model import BundleModel, ChampionModel, copy_initial_model
 from nmt_core.corpora.filtering import FilteredCorpus
 from nmt_core.corpora.local import MonolingualCorpus
 from nmt_core.corpora.named import Corpora, describe_licence, describe_rule, describe_together

@@ -39,8 +39,15 @@ def run(
             trained = train_vectors(texts, words, config)
             tables = dict(zip(paths.SIDES, trained, strict=True))
         case GivenVectors():
-            tables = {side: _read(vocabulary, vectors, side) for side in paths.SIDES}
-            _check_dimensions(tables, vectors)
+            for side in paths.SIDES:
+                tokens = Vocabulary.load(vocabulary / f"{side}.txt")
+                tables[side] = read_vectors(vectors / f"{side}.vec", tokens)
+            source, target = (table.dimensions for table in tables.values())
+            if source != target:
+                raise CorpusError(
+                    f"{vectors} holds source vectors of {source} dimensions and target vectors of "
+                    f"{target}; use two files with the same number of dimensions"
+                )
     with files.whole_folder(embeddings) as part:
         for side, table in tables.items():
             random = make_generator(params.seed, "embeddings", side)
@@ -60,20 +67,6 @@ def run(
         for side, table in tables.items()
         for name, count in table.counts().items()
     }
-
-
-def _read(vocabulary: Path, vectors: Path, side: str) -> WordVectors:
-    tokens = Vocabulary.load(vocabulary / f"{side}.txt")
-    return read_vectors(vectors / f"{side}.vec", tokens)
-
-
-def _check_dimensions(tables: dict[str, WordVectors], vectors: Path) -> None:
-    source, target = (tables[side].dimensions for side in paths.SIDES)
-    if source != target:
-        raise CorpusError(
-            f"{vectors} holds source vectors of {source} dimensions and target vectors of "
-            f"{target}; use two files with the same number of dimensions"
-        )
 
 
 def main() -> None:

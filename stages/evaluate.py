@@ -230,11 +230,7 @@ def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[t
 
 
 def choose_length_penalty(
-    params: EvaluateParams,
-    translator: Translator,
-    validation: ValidationText,
-    *,
-    language: str,
+    params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
 ) -> Translator:
     """Return the translator with the length penalty that has the best score on validation text.
 

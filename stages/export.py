@@ -39,11 +39,7 @@ from stages.reporting.download_report import DownloadReport
 from stages.reporting.evaluation import Evaluation
 from stages.runtime.entry import run_stage
 from stages.runtime.git import describe_checkout, git
-from stages.runtime.trained import (
-    check_trained,
-    load_trained,
-    read_validation,
-)
+from stages.runtime.trained import check_trained, load_trained, read_validation
 from stages.tracking.run_metadata import (
     is_experiment,
     list_numbers,

@@ -35,14 +35,15 @@ def run(
     ``corpora`` has the number of pairs of each corpus by split, in order.
     """
     metrics: dict[str, float] = {}
+    words = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
     with files.whole_folder(shards) as part:
         for split in ("train", "validation"):
             left_out: Counter[str] = Counter()
             limit = params.max_length if split == "train" else None
-            kept = [0] * len(corpora[split])
-            jobs = number_jobs(
-                tokenized, split, vocabulary, limit, workers.chunk_lines, corpora[split]
-            )
+            kept, ends = [0] * len(corpora[split]), tuple(accumulate(corpora[split]))
+            texts = (tokenized / f"{split}.{side}" for side in paths.SIDES)
+            sides = [split_file(text, workers.chunk_lines) for text in texts]
+            jobs = [NumberJob(spans, words, limit, ends) for spans in zip(*sides, strict=True)]
             with run_in_order(
                 write_numbers, jobs, workers, output=shards, title="numbering"
             ) as done:
@@ -61,21 +62,6 @@ def run(
             if limit is not None:
                 metrics |= {"too_long": left_out["too long"], "empty": left_out["empty"]}
     return metrics
-
-
-def number_jobs(
-    tokenized: Path,
-    split: str,
-    vocabulary: Path,
-    max_length: int | None,
-    lines: int,
-    corpora: Sequence[int],
-) -> list[NumberJob]:
-    """Return the jobs that number a split; ``corpora`` has the number of lines of each corpus."""
-    ends = tuple(accumulate(corpora))
-    sides = [split_file(tokenized / f"{split}.{side}", lines) for side in paths.SIDES]
-    vocabularies = tuple(vocabulary.absolute() / f"{side}.txt" for side in paths.SIDES)
-    return [NumberJob(spans, vocabularies, max_length, ends) for spans in zip(*sides, strict=True)]
 
 
 def read_numbered(

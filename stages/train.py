@@ -138,7 +138,8 @@ def build_objective(
     name = DEFAULT_METRICS[0] if select_by == "loss" else select_by
     metric = load_metric(name, languages.target)
     scored = choose_scored(len(pairs), params.training.validation_sentences, directions)
-    lines = {side: read_split_lines(inputs.corpus, side, len(validation)) for side in paths.SIDES}
+    lines = {s: [*files.read_lines(inputs.corpus / f"validation.{s}")] for s in paths.SIDES}
+    assert {*map(len, lines.values())} == {len(pairs)}, "the shard stage leaves no pair out"
     score = partial(
         score_greedy,
         metric=metric,
@@ -205,13 +206,6 @@ def load_pretrained(embeddings: Path) -> Pretrained | None:
         side: build_pretrained_embedding(load_file(path)["weight"], frozen=entry["frozen"])
         for side, path in files_of.items()
     }
-
-
-def read_split_lines(corpus: Path, side: str, pairs: int) -> list[str]:
-    """Return the lines of a side of the validation text, one per pair of the shards."""
-    lines = list(files.read_lines(corpus / f"validation.{side}"))
-    assert len(lines) == pairs, "the shard stage leaves no validation pair out"
-    return lines
 
 
 def write_model(

@@ -59,16 +59,6 @@ def explain_unreadable(path: Path, *errors: type[BaseException]) -> Iterator[Non
         raise BundleError(f"{path} cannot be read ({reason}); export the model again") from None
 
 
-def read_format(folder: Path) -> int | str:
-    """Return the format of a sealed folder: a number for a translator, text for other models.
-
-    Raises:
-        BundleError: if the manifest is missing or invalid.
-    """
-    value = read_manifest(folder, expected=None)["format"]
-    return value if isinstance(value, int | str) else str(value)
-
-
 def read_manifest(folder: Path, *, expected: int | str | None = FORMAT) -> dict[str, Any]:
     """Return the ``format`` of a folder, and the digest and size of its ``files``, by name.
 

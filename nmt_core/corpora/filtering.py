@@ -35,12 +35,7 @@ from nmt_core.corpora.screening.inspection import (
     settle_findings,
 )
 from nmt_core.corpora.screening.screen import MIN_PAIRS, PAIRS_AT_ONCE, Screen, learn_screen
-from nmt_core.corpora.splitting import (
-    SPLITS,
-    Split,
-    SplitConfig,
-    split_of,
-)
+from nmt_core.corpora.splitting import SPLITS, Split, SplitConfig, split_of
 from nmt_core.corpora.staging import StagedPairs, stage_pairs
 
 MAX_EXAMPLES = 3

@@ -148,10 +148,8 @@ class MarkTable(dict[int, str]):
 
 _COMPARABLE = MarkTable("")
 
-
 _IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 """Chinese characters, in any language."""
-
 
 _SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 """Hiragana, Katakana and Hangul."""
@@ -185,7 +183,11 @@ def find_fault(pair: Pair, config: FilterConfig) -> str | None:
     floor = config.ratio_floor_characters
     if longer > config.max_length_ratio * max(shorter, floor):
         return "length_ratio"
-    if config.remove_untranslated and longer > floor and _is_copy(pair):
+    if (
+        config.remove_untranslated
+        and longer > floor
+        and len({*map(make_comparison_key, pair)}) == 1
+    ):
         return "untranslated"
     if words[0] < config.min_words:
         return "too_few_words"
@@ -194,7 +196,3 @@ def find_fault(pair: Pair, config: FilterConfig) -> str | None:
     if characters > config.max_characters:
         return "too_many_characters"
     return None
-
-
-def _is_copy(pair: Pair) -> bool:
-    return make_comparison_key(pair.source) == make_comparison_key(pair.target)

@@ -213,10 +213,7 @@ def _unpack(path: Path, scratch: Path) -> Path:
     """Return the path of the file itself, or of its uncompressed copy."""
     if not is_compressed(path):
         return path
-    with (
-        open_raw(path) as content,
-        tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file,
-    ):
+    with open_raw(path) as content, tempfile.NamedTemporaryFile(dir=scratch, delete=False) as file:
         shutil.copyfileobj(content, file, BLOCK_BYTES)
     return Path(file.name)
 

@@ -13,11 +13,7 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.files import require_regular_file
-from nmt_core.corpora.formats.paired_units import (
-    NO_FORMAT,
-    holds_both_sides,
-    may_hold_both_sides,
-)
+from nmt_core.corpora.formats.paired_units import NO_FORMAT, holds_both_sides, may_hold_both_sides
 
 STAR = "*"
 """Wildcard in a path for any part of a file name."""

@@ -21,13 +21,7 @@ from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.base.raw_lines import explain_damage
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Size, list_dropped
 from nmt_core.corpora.fetch.address import Address, redact_url
-from nmt_core.corpora.fetch.source import (
-    Checksum,
-    Fetch,
-    FindCached,
-    Source,
-    find_nothing,
-)
+from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, Source, find_nothing
 from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.local import measure_text

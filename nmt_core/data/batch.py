@@ -132,9 +132,7 @@ def pad(rows: Sequence[TokenNumbers]) -> Int[Tensor, "B L"]:
     return torch.from_numpy(padded)
 
 
-def collate(
-    pairs: Sequence[tuple[TokenNumbers, TokenNumbers]],
-) -> Batch:
+def collate(pairs: Sequence[tuple[TokenNumbers, TokenNumbers]]) -> Batch:
     """Return pairs of token IDs as a batch, with BOS and EOS added."""
     source = pad([[*pair[0], EOS] for pair in pairs])
     target_output = pad([[*pair[1], EOS] for pair in pairs])

@@ -100,7 +100,6 @@ KEYBOARDS: Mapping[str, Mapping[str, str]] = {
 }
 """Neighbours of each letter on the keyboard, by language."""
 
-
 MASKED_SHARE = 0.8
 """Share of common literals and names that are replaced by symbols."""
 INSERTION_SHARE, MAX_INSERTIONS = 0.6, 2
@@ -109,7 +108,6 @@ END_SHARE = 0.2
 """Share of extra symbols at the beginning or end of the lines, not at a random position."""
 
 _NAME = regex.compile(r"(?<![\p{L}\p{M}\p{Nd}\-])\p{Lu}[\p{L}\p{M}]{2,}(?![\p{L}\p{M}\p{Nd}\-])")
-
 
 MaskableSpan = tuple[int, int, SymbolClass]
 """Start and end (characters) and class of a span that may also occur in the other line."""

@@ -30,7 +30,6 @@ ARRAYS = ("tokens", "lengths")
 STRIDE = 64
 """Memory holds the offset of every ``STRIDE``-th pair of a shard."""
 
-
 IdPair = tuple[Sequence[int], Sequence[int]]
 """The token IDs of source and target, without BOS and EOS."""
 

@@ -19,7 +19,6 @@ MAX_DIMENSIONS = 10_000
 
 _HEADER = re.compile(rb"(\d{1,12}) (\d{1,12})\s*")
 
-
 Row = tuple[str, bytes]
 """A word and its numbers, separated by single spaces."""
 

@@ -15,13 +15,7 @@ from functools import partial
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
 from nmt_core.documents.document import Document, Untranslated
-from nmt_core.documents.messages import (
-    BRACES,
-    check_language,
-    make_file,
-    make_unit,
-    read_message,
-)
+from nmt_core.documents.messages import BRACES, check_language, make_file, make_unit, read_message
 from nmt_core.documents.segments import Part
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.po_files import FUZZY, Message, escape, parse_po
@@ -42,7 +36,6 @@ rest of the text after an unfinished string, so that no character is read twice.
 
 METADATA = "@"
 LOCALE = "@@locale"
-
 
 _Plurals = tuple[int, int]
 """The number of plural forms, or 0, and the index of the singular, or -1."""

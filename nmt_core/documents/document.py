@@ -12,12 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.base.files import BYTE_ORDER_MARK, decode_utf8
-from nmt_core.documents.segments import (
-    Item,
-    Part,
-    find_segments,
-    write_parts,
-)
+from nmt_core.documents.segments import Item, Part, find_segments, write_parts
 from nmt_core.text.language_codes import LanguageCodes, pick_code
 
 UTF16_ADVICE = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}

@@ -16,12 +16,7 @@ from unicodedata import category
 from typing_extensions import override
 
 from nmt_core.base.errors import DocumentError
-from nmt_core.documents.document import (
-    Document,
-    LanguageMarks,
-    decode_declared,
-    make_document,
-)
+from nmt_core.documents.document import Document, LanguageMarks, decode_declared, make_document
 from nmt_core.documents.segments import (
     MAX_TAG_DEPTH,
     Part,

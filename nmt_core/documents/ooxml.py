@@ -14,15 +14,7 @@ from itertools import groupby
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import Document, Reason, Untranslated, decode_declared
-from nmt_core.documents.segments import (
-    HARD_BREAK,
-    Part,
-    Piece,
-    Role,
-    Written,
-    join_raw,
-    make_parts,
-)
+from nmt_core.documents.segments import HARD_BREAK, Part, Piece, Role, Written, join_raw, make_parts
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     join_whole,

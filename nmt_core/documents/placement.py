@@ -11,14 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nmt_core.documents.segments import InlineTag, Item, Passage, Role
-from nmt_core.text.words import (
-    UNALIGNED,
-    Span,
-    Translated,
-    align_words,
-    carry_cuts,
-    find_words,
-)
+from nmt_core.text.words import UNALIGNED, Span, Translated, align_words, carry_cuts, find_words
 
 
 @dataclass

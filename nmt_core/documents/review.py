@@ -20,7 +20,6 @@ UNKNOWN = "not in the training text"
 _FORBIDDEN = "[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML forbids; compiled at first use, which takes a while."""
 
-
 TranslatedSegment = tuple[str, Translated]
 """A sentence of a document with its translation."""
 

@@ -12,13 +12,7 @@ from functools import cached_property
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.document import Document, LanguageMarks, Reason, decode_declared
 from nmt_core.documents.html import COMMENT
-from nmt_core.documents.messages import (
-    CHOICE,
-    check_language,
-    check_length,
-    make_file,
-    make_unit,
-)
+from nmt_core.documents.messages import CHOICE, check_language, check_length, make_file, make_unit
 from nmt_core.documents.segments import Part, Piece, Role
 from nmt_core.documents.xml_pieces import (
     XmlPiece,

@@ -116,11 +116,7 @@ class Verdict(Config):
 
 
 def judge(
-    champion: Candidate,
-    challenger: Candidate,
-    config: GateConfig,
-    *,
-    languages: tuple[str, str],
+    champion: Candidate, challenger: Candidate, config: GateConfig, *, languages: tuple[str, str]
 ) -> Verdict:
     """Return the decision on the challenger; without evidence, it is held.
 
@@ -130,7 +126,14 @@ def judge(
             a slice.
         CorpusError: if the numbers of translations and references differ.
     """
-    check_outputs(champion, challenger)
+    for kind in ("sources", "references"):
+        if list(getattr(champion, kind)) != list(getattr(challenger, kind)):
+            raise NmtError(
+                f"{champion.name} and {challenger.name} have different {kind}; translate the same "
+                f"test set with both"
+            )
+    if not challenger.references:
+        raise NmtError("the test set is empty; the gate needs test sentences")
     references = challenger.references
     for system in (champion, challenger):
         check_pairs(system.hypotheses, references)
@@ -193,22 +196,6 @@ def list_kept_literals(system: Candidate, languages: tuple[str, str]) -> list[bo
             read_languages(direction).codes if direction else languages,
         )
     return kept
-
-
-def check_outputs(champion: Candidate, challenger: Candidate) -> None:
-    """Check that both systems translated the same test set.
-
-    Raises:
-        NmtError: if sources or references differ, or the test set is empty.
-    """
-    for kind in ("sources", "references"):
-        if list(getattr(champion, kind)) != list(getattr(challenger, kind)):
-            raise NmtError(
-                f"{champion.name} and {challenger.name} have different {kind}; translate the same "
-                f"test set with both"
-            )
-    if not challenger.references:
-        raise NmtError("the test set is empty; the gate needs test sentences")
 
 
 def load_testable_metric(name: str, language: str) -> SummedMetric:

@@ -27,7 +27,6 @@ COLORS = ("#0072b2", "#d55e00")
 MISSING_SHOWN = 5
 """Missing characters that a warning names."""
 
-
 Curve = tuple[Sequence[float], Sequence[float]]
 """A curve of one number over another: both coordinates of its points."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import regex
+from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.metric import Counts, Mask, SlicedText, SummedMetric
@@ -48,17 +49,10 @@ class SliceScore(Config):
     """By metric: the score, and both bounds of its 95 % bootstrap interval."""
 
 
-def _cut(line: str) -> list[str]:
-    """Return the lower-case words of a line, or its characters in scripts without spaces."""
-    return [word for word in re.findall(WORD, line.casefold()) if word[0].isalnum()]
-
-
-def _find_short(text: SlicedText) -> list[bool]:
-    return [len(_cut(line)) <= FEW_WORDS for line in text.sources]
-
-
-def _find_long(text: SlicedText) -> list[bool]:
-    return [len(_cut(line)) >= MANY_WORDS for line in text.sources]
+def _count_words(text: SlicedText) -> NDArray[np.int64]:
+    """Return the words of each source; in scripts without spaces, its characters."""
+    words = (re.findall(WORD, line.casefold()) for line in text.sources)
+    return np.array([sum(word[0].isalnum() for word in own) for own in words], np.int64)
 
 
 def _find_numbers(text: SlicedText) -> list[bool]:
@@ -74,9 +68,9 @@ def _find_negation(text: SlicedText) -> list[bool] | None:
     return None
 
 
-SLICES: Mapping[SliceName, tuple[str, Callable[[SlicedText], list[bool] | None]]] = {
-    "short": (f"short, up to {FEW_WORDS} words", _find_short),
-    "long": (f"long, from {MANY_WORDS} words on", _find_long),
+SLICES: Mapping[SliceName, tuple[str, Callable[[SlicedText], Mask | list[bool] | None]]] = {
+    "short": (f"short, up to {FEW_WORDS} words", lambda text: _count_words(text) <= FEW_WORDS),
+    "long": (f"long, from {MANY_WORDS} words on", lambda text: _count_words(text) >= MANY_WORDS),
     "numbers": ("with a number, date or time", _find_numbers),
     "negation": ("with a negation", _find_negation),
 }

@@ -15,14 +15,7 @@ from typing import NamedTuple
 import regex
 
 from nmt_core.base.symbols import SymbolClass
-from nmt_core.literals.number import (
-    SPACES,
-    is_time,
-    list_joined,
-    read_date,
-    read_number,
-    read_unit,
-)
+from nmt_core.literals.number import SPACES, is_time, list_joined, read_date, read_number, read_unit
 
 
 class LiteralKind(StrEnum):

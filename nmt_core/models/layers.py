@@ -22,7 +22,6 @@ from typing_extensions import override
 
 T = TypeVar("T")
 
-
 PACKED_ROWS, MIN_PACKED_WEIGHTS = range(3, 17), 2**18
 """Numbers of rows, and minimum number of weights, for which oneDNN is faster than BLAS."""
 

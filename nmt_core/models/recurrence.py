@@ -121,10 +121,7 @@ class RecurrentStep(nn.Module):
         return self.input(x)
 
     def forward(
-        self,
-        prepared: Float[Tensor, "R gates"],
-        fed: Float[Tensor, "R F"] | None,
-        state: CellState,
+        self, prepared: Float[Tensor, "R gates"], fed: Float[Tensor, "R F"] | None, state: CellState
     ) -> CellState:
         """Return the state after one position; its first tensor is the output."""
         if self.feed is not None:

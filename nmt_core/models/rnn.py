@@ -21,12 +21,7 @@ from typing_extensions import override
 from nmt_core.models.attention import masked_softmax
 from nmt_core.models.embedding import OutputLayer, build_word_embedding, tie
 from nmt_core.models.layers import Dense, Dropout
-from nmt_core.models.recurrence import (
-    STATE_TENSORS,
-    CellState,
-    RecurrentLayer,
-    RecurrentStep,
-)
+from nmt_core.models.recurrence import STATE_TENSORS, CellState, RecurrentLayer, RecurrentStep
 from nmt_core.models.seq2seq import Memory, Pretrained, Seq2Seq, State
 from nmt_core.models.settings import AttentionKind, RnnConfig
 

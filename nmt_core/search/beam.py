@@ -23,7 +23,6 @@ from nmt_core.text.vocabulary import BOS, EOS
 Floats = NDArray[np.floating]
 Ints = NDArray[np.int64]
 
-
 Next = tuple[Floats, Ints]
 """Log-probabilities of each hypothesis's next tokens (R, N), best first, -inf for forbidden tokens;
 and these tokens (R, N)."""

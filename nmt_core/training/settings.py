@@ -16,7 +16,6 @@ Normalization = Literal["token", "sentence"]
 ModelPart = Literal["embeddings", "encoder", "decoder"]
 """A part of a model; the output layer belongs to the embeddings."""
 
-
 STEEPNESS = 10.0
 """Steepness of the inverse sigmoid; half of its rise is in the middle fifth of training."""
 
@@ -231,7 +230,6 @@ class CosineRestarts(Config):
 ScheduleConfig = Annotated[
     InverseSquareRoot | WarmupDecay | CosineRestarts, Field(discriminator="kind")
 ]
-
 
 MIN_VALIDATIONS = 12
 """Minimum number of validations within a budget in seconds."""

@@ -17,12 +17,7 @@ from stages.learning.correction_corpus import (
 )
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported
-from stages.registry.promotion import (
-    Contest,
-    keep_result,
-    run_contest,
-    translate_by_both,
-)
+from stages.registry.promotion import Contest, keep_result, run_contest, translate_by_both
 from stages.registry.registry import Registry
 from stages.reporting.pages import render_template
 
@@ -95,11 +90,7 @@ def judge_learning(
         champion = registry.version(contest.champion)
         old, new = translate_by_both(registry, champion, challenger, held_out, params, recased={})
         verdict = judge(old, new, adapt_gate(gate), languages=challenger.languages.codes)
-    return Learned(
-        contest=decide_both(contest, verdict),
-        corrections=corrections,
-        held_out=verdict,
-    )
+    return Learned(contest=decide_both(contest, verdict), corrections=corrections, held_out=verdict)
 
 
 def list_guards(challenger: Exported) -> dict[SliceName, float]:
@@ -124,10 +115,7 @@ def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
     if contest.outcome == "reject":
         return contest
     if held_out is None:
-        outcome, reason = (
-            "hold",
-            f"fewer than {MIN_HELD_OUT} corrections are held out for a test",
-        )
+        outcome, reason = ("hold", f"fewer than {MIN_HELD_OUT} corrections are held out for a test")
     else:
         outcome, reason = held_out.outcome, f"on held-out corrections, {held_out.reason}"
     earlier = f"on the earlier test set: {contest.reason}"

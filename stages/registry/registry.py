@@ -28,19 +28,12 @@ from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
 from stages.tracking.journal import BUNDLE_DIGEST, Journal, unpack_tags
-from stages.tracking.tracker import (
-    open_tracker,
-    send,
-    set_defaults,
-    summarize_error,
-    tracking_uri,
-)
+from stages.tracking.tracker import open_tracker, send, set_defaults, summarize_error, tracking_uri
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 PROMOTE_ONE = 'promote one: make promote VERSION=NUMBER REASON="why"'
-
 
 CHAMPION = "champion"
 """The alias of the version that is served."""

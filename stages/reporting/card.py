@@ -37,10 +37,18 @@ def render_card(
     ``glossary_terms``, and the ``extras`` that serving the model requires.
     """
     initial = record.get("initial_model", {})
+    assert report.corpus is not None
+    metadata = {
+        "language": [*dict.fromkeys(chain.from_iterable(d.codes for d in download.learned))],
+        **report.corpus.licence,
+        "pipeline_tag": "translation",
+        "tags": ["translation", record["params"]["model"]["architecture"]],
+        "metrics": [*evaluation.scores],
+    }
     return render_template(
         "card.md",
         fewest_unknown=MIN_UNKNOWN_SENTENCES,
-        metadata=_write_metadata(download, record, report, evaluation),
+        metadata=yaml.safe_dump(metadata, sort_keys=False, allow_unicode=True, width=1000),
         title=", ".join(evaluation.directions) or name_pair(download.languages),
         record=record,
         report=report,
@@ -51,23 +59,6 @@ def render_card(
         near_duplicates=download.near_duplicates,
         **made,
     )
-
-
-def _write_metadata(
-    download: DownloadParams,
-    record: Mapping[str, Any],
-    report: DownloadReport,
-    evaluation: Evaluation,
-) -> str:
-    assert report.corpus is not None
-    values = {
-        "language": [*dict.fromkeys(chain.from_iterable(d.codes for d in download.learned))],
-        **report.corpus.licence,
-        "pipeline_tag": "translation",
-        "tags": ["translation", record["params"]["model"]["architecture"]],
-        "metrics": [*evaluation.scores],
-    }
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=1000)
 
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:

@@ -58,7 +58,14 @@ def combine_evaluations(parts: Mapping[Languages, Evaluation]) -> Evaluation:
         literals=KeptLiterals(lines=lines, kept=kept),
         confidence=ConfidenceReport(missing="each direction has its own"),
         length_penalty=fmean(each.length_penalty for each in evaluations),
-        slices={str(languages): slice_direction(languages, e) for languages, e in parts.items()},
+        slices={
+            str(languages): SliceScore(
+                label=str(languages),
+                sentences=each.sentences,
+                scores={name: (s.value, s.low, s.high) for name, s in each.scores.items()},
+            )
+            for languages, each in parts.items()
+        },
         verdict=combine_verdicts(parts),
         directions={
             str(languages): DirectionEvaluation(
@@ -83,12 +90,6 @@ def average_scores(scores: Sequence[Score]) -> Score:
         signature=" + ".join(dict.fromkeys(score.signature for score in scores)),
         details=f"average of {len(scores)} directions",
     )
-
-
-def slice_direction(languages: Languages, evaluation: Evaluation) -> SliceScore:
-    """Return the scores of a direction as a slice of the test set."""
-    scores = {name: (each.value, each.low, each.high) for name, each in evaluation.scores.items()}
-    return SliceScore(label=str(languages), sentences=evaluation.sentences, scores=scores)
 
 
 def combine_verdicts(parts: Mapping[Languages, Evaluation]) -> RunVerdict:

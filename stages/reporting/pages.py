@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import draw_line_numbers
-from nmt_core.evaluation.metric import ScoreInterval
 from nmt_core.evaluation.quality import score_chrf
 from nmt_core.evaluation.registry import find_label
 from nmt_core.translation.confidence import Reliability
@@ -121,10 +120,6 @@ def _write_cell(value: Any) -> Any:
     return f"{value:,.12g}" if isinstance(value, int | float) else value
 
 
-def _write_interval(score: ScoreInterval) -> str:
-    return f"{score.low:.1f} to {score.high:.1f}"
-
-
 def _tabulate_reasons(removed: Removed) -> list[list[str | int]]:
     """Return a table row for each reason of left-out pairs."""
     reasons = sorted({why for split in paths.SPLITS for why in removed[split]})
@@ -159,7 +154,7 @@ def _make_environment() -> Environment:
         "cell": _write_cell,
         "count": _write_count,
         "epochs": _write_epochs,
-        "interval": _write_interval,
+        "interval": lambda score: f"{score.low:.1f} to {score.high:.1f}",
         "label": find_label,
         "pipe": lambda text: text.replace("|", "\\|"),
         "quote_code": quote_code,
@@ -180,11 +175,7 @@ SHOWN_SENTENCES = 10
 
 
 def judge_sentences(
-    sources: Sequence[str],
-    references: Sequence[str],
-    hypotheses: Sequence[str],
-    *,
-    language: str,
+    sources: Sequence[str], references: Sequence[str], hypotheses: Sequence[str], *, language: str
 ) -> list[JudgedSentence]:
     """Return each sentence with its own chrF; ``language`` is the target's code."""
     scores = score_chrf(hypotheses, references, language=language).tolist()

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,8 @@ def compute_fingerprint(
 
 def hash_files(places: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of each file at and below paths, by path."""
-    return {path.as_posix(): files.sha256(path) for path in sorted(find_files(places))}
-
-
-def find_files(places: Iterable[str]) -> Iterator[Path]:
-    """Yield the files at and below paths."""
-    for root in map(Path, places):
-        inside = root.rglob("*") if root.is_dir() else [root]
-        yield from filter(Path.is_file, inside)
+    inside = chain.from_iterable((path, *path.rglob("*")) for path in map(Path, places))
+    return {path.as_posix(): files.sha256(path) for path in sorted(inside) if path.is_file()}
 
 
 def hash_json(document: Any) -> str:
@@ -119,7 +114,6 @@ CHOSEN_BY_SETTINGS = {
     "export": ["nmt_core/search/engine.py", f"{TEMPLATES}/card.md"],
 }
 """Code that neutral code loads for a stage, and templates that it reads, as glob patterns."""
-
 
 Module = tuple[str, list[Path]]
 """SHA-256 of a file of code or data, and the files that it imports or reads."""

@@ -24,7 +24,6 @@ PARENT = "nmt.parent"
 BUNDLE_DIGEST = "bundle_sha256"
 """The tag with the digest of a registered version's exported model."""
 
-
 DESCRIPTION_CHARACTERS = 5000
 """Maximum number of characters of a description in MLflow's databases."""
 

@@ -156,10 +156,6 @@ class _Transfer:
         self._version.unlink(missing_ok=True)
         return Fetched(self._path, redact_url(self._source.url), size, digest)
 
-    def _discard(self) -> None:
-        self._part.unlink(missing_ok=True)
-        self._version.unlink(missing_ok=True)
-
     def _attempt(self, client: httpx2.Client) -> None:
         offset, headers = self._resume()
         try:
@@ -167,7 +163,8 @@ class _Transfer:
                 if response.status_code == httpx2.codes.PARTIAL_CONTENT:
                     total = self._check_range(response, offset)
                 else:
-                    offset, total = 0, _content_length(response)
+                    length = response.headers.get("Content-Length", "")
+                    offset, total = 0, int(length) if length.isdecimal() else None
                 if total is not None and not self._source.lines:
                     self._check_size(total)
                 self._progress.update(self._task, completed=offset, total=total)
@@ -268,7 +265,8 @@ class _Transfer:
 
     def _check_size(self, size: int) -> None:
         if size > self._config.max_bytes:
-            self._discard()
+            self._part.unlink(missing_ok=True)
+            self._version.unlink(missing_ok=True)
             raise CorpusError(
                 f"{redact_url(self._source.url)} is larger than download.http.max_bytes "
                 f"({self._config.max_bytes:,} bytes); raise this limit if you trust the file"
@@ -299,11 +297,6 @@ def _find_validator(response: httpx2.Response) -> str:
     etag: str = response.headers.get("ETag", "")
     date: str = response.headers.get("Last-Modified", "")
     return etag if etag and not etag.startswith("W/") else date
-
-
-def _content_length(response: httpx2.Response) -> int | None:
-    length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdecimal() else None
 
 
 def _count_lines(path: Path) -> int:

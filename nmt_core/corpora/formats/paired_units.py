@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
-from nmt_core.base.raw_lines import (
-    COMPRESSED_SUFFIXES,
-    plain_name,
-)
+from nmt_core.base.raw_lines import COMPRESSED_SUFFIXES, plain_name
 from nmt_core.text.language_codes import pick_code
 
 MAX_NAMED = 20

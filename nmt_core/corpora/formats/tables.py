@@ -76,9 +76,7 @@ def read_csv(path: Path, languages: Languages) -> PairedUnits:
 
 
 def read_table(
-    read_rows: Callable[[], Iterator[Sequence[str]]],
-    path: Path,
-    languages: Languages,
+    read_rows: Callable[[], Iterator[Sequence[str]]], path: Path, languages: Languages
 ) -> PairedUnits:
     """Return the columns of source and target of a table.
 

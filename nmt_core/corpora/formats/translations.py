@@ -24,12 +24,7 @@ from nmt_core.base.raw_lines import (
     open_raw,
     read_bounded_lines,
 )
-from nmt_core.corpora.formats.paired_units import (
-    PairedUnits,
-    RowPlace,
-    pick_pair,
-    refuse_languages,
-)
+from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace, pick_pair, refuse_languages
 from nmt_core.text.language_codes import pick_code
 from nmt_core.text.po_files import FUZZY, parse_po
 
@@ -277,10 +272,7 @@ def read_moses(path: Path, languages: Languages) -> PairedUnits:
                 f"{path} contains {' and '.join(matches[:10])}; it must contain one file for "
                 f"{code}: remove the others"
             )
-    return PairedUnits(
-        _read_lines(path, [names[side] for side in pair]),
-        RowPlace("line"),
-    )
+    return PairedUnits(_read_lines(path, [names[side] for side in pair]), RowPlace("line"))
 
 
 def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:

@@ -120,10 +120,7 @@ def _learn(pairs: Sequence[tuple[str, ...]], offset: int) -> WordPairs | None:
 
 
 def _score(
-    words: WordPairs | None,
-    pairs: Sequence[tuple[str, ...]],
-    offset: int,
-    blocks: Sequence[int],
+    words: WordPairs | None, pairs: Sequence[tuple[str, ...]], offset: int, blocks: Sequence[int]
 ) -> Array:
     """Return the mean gain of a word in each block, on the side with the lower gain."""
     if words is None:

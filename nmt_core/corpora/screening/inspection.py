@@ -279,11 +279,7 @@ def _check_writing(pairs: Sequence[SampleRow], side: _Side) -> Iterator[Finding]
 
 
 def _report(
-    kind: FindingKind,
-    sentence: str,
-    setting: str,
-    pairs: Sequence[SampleRow],
-    rows: Sequence[int],
+    kind: FindingKind, sentence: str, setting: str, pairs: Sequence[SampleRow], rows: Sequence[int]
 ) -> Iterator[Finding]:
     """Yield a finding if more than a few rows have a property.
 

@@ -52,7 +52,6 @@ LEVELS = np.concatenate(([0.0], np.geomspace(0.5, 20_000, 255))).astype(np.float
 MAX_READ = 100
 """Maximum number of words of a side that are compared."""
 
-
 Gain = tuple[float, int]
 """Sum of the gains of the known words of a line, in nats, and the number of these words."""
 

@@ -92,33 +92,18 @@ BREAKS = "\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 @pytest.mark.parametrize(
     ("source", "target", "pairs", "repaired"),
     [
-        (
-            "".join(f"eins{character}eins\nzwei\n" for character in BREAKS).encode(),
-            b"one one\ntwo\n" * 9,
-            [("eins eins", "one one"), ("zwei", "two")] * 9,
-            {"inner_line_break": 9},
-        ),
-        (
-            b"\xef\xbb\xbfja\r\nnein\r\n",
-            b"yes\nno",
-            [("ja", "yes"), ("nein", "no")],
-            {"byte_order_mark": 1, "crlf": 2},
-        ),
-        (
-            b"eins\nzwei\n\xef\xbb\xbfdrei",
-            b"one\ntwo\nthree",
-            [("eins", "one"), ("zwei", "two"), ("\ufeffdrei", "three")],
-            {},
-        ),
-        (
-            "  Ko\u0308ln \u00a0 \n".encode(),
-            b"Cologne\n",
-            [("  Ko\u0308ln \u00a0 ", "Cologne")],
-            {},
-        ),
+        ("".join(f"eins{character}eins\nzwei\n" for character in BREAKS).encode(),
+         b"one one\ntwo\n" * 9, [("eins eins", "one one"), ("zwei", "two")] * 9,
+         {"inner_line_break": 9}),
+        (b"\xef\xbb\xbfja\r\nnein\r\n", b"yes\nno", [("ja", "yes"), ("nein", "no")],
+         {"byte_order_mark": 1, "crlf": 2}),
+        (b"eins\nzwei\n\xef\xbb\xbfdrei", b"one\ntwo\nthree",
+         [("eins", "one"), ("zwei", "two"), ("\ufeffdrei", "three")], {}),
+        ("  Ko\u0308ln \u00a0 \n".encode(), b"Cologne\n", [("  Ko\u0308ln \u00a0 ", "Cologne")],
+         {}),
     ],
     ids=["breaks", "windows", "mark inside", "spaces"],
-)
+)  # fmt: skip
 def test_lines_are_repaired_and_never_shifted(text, source, target, pairs, repaired):
     reading = CorpusReading()
     assert read_pairs(text(source, target), reading=reading) == pairs

@@ -325,12 +325,10 @@ msgstr ""
         ([("de_id", "en_id", "de_text", "en_text"), ("1", "2", "a", "b")], [("a", "b")]),
         ([("source", "target", "en", "de"), ("u", "v", "b", "a")], [("a", "b")]),
         ([("note", "Target", "Source"), ("n", "b", "a")], [("a", "b")]),
-        (
-            [("n", "en-US", "de", "m"), ("n", "b", "a"), ("n", "c", "d", "", "")],
-            [("a", "b"), ("d", "c")],
-        ),
+        ([("n", "en-US", "de", "m"), ("n", "b", "a"), ("n", "c", "d", "", "")],
+         [("a", "b"), ("d", "c")]),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_header_names_the_columns(read, rows, expected, delimiter):
     reading = CorpusReading()

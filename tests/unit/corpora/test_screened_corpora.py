@@ -118,21 +118,17 @@ def test_inspection_drops_nothing_and_reports(params, tmp_path):
 def test_sample_does_not_depend_on_chunks(monkeypatch, tmp_path, limit):
     """Of 11 blocks, 1, 4 or all are chosen, without blank lines."""
     monkeypatch.setattr(inspection, "BLOCK_LINES", 50)
-    parts = []
-    for name, count in (("one", 430), ("two", 75)):
-        parts.append((tmp_path / f"{name}.de", tmp_path / f"{name}.en"))
-        for path in parts[-1]:
-            files.write_lines(path, (f"{path} {n}" if n % 7 else " " for n in range(count)))
-    text, samples = Text((*parts,)), []
-    for lines in (1, 7, 50, 64, 500):
-        rows = cut_rows(text, lines, scratch=tmp_path)
-        samples.append(inspection.read_sample(rows, UNUSABLE, limit))
+    sizes = {"one": 430, "two": 75}
+    for name, count in sizes.items():
+        files.write_lines(tmp_path / name, (f"{name} {n}" if n % 7 else " " for n in range(count)))
+    text = Text(tuple((tmp_path / name, tmp_path / name) for name in sizes))
+    rows = (cut_rows(text, lines, scratch=tmp_path) for lines in (1, 7, 50, 64, 500))
+    samples = [inspection.read_sample(own, UNUSABLE, limit) for own in rows]
     pairs, numbers = samples[0]
 
-    assert samples == [samples[0]] * len(samples)
-    assert {source.rsplit(" ")[-1] for source, _ in pairs} == {f"{n - 1}" for n in numbers}
-    assert (numbers[0], len(set(pairs))) == (2, len(pairs))
-    assert len(pairs) == {100: 42, 300: 170, 1000: 432}[limit]
+    assert samples == [samples[0]] * 5
+    assert {source.split(" ")[-1] for source, _ in pairs} == {f"{n - 1}" for n in numbers}
+    assert len(pairs) == len(set(pairs)) == {100: 42, 300: 170, 1000: 432}[limit]
 
 
 def test_sample_reaches_the_end_of_a_corpus(monkeypatch, params, tmp_path):

@@ -209,7 +209,7 @@ def test_planned_stages_end_with_the_last_one_named(patch):
     """All parameters are checked first."""
     check_all = Mock()
     patch(train, check_all=check_all)
-    patch(dvc_program, list_stages=lambda: STAGES)
+    patch(dvc_program, map_pools=lambda: POOLS)
     assert train.plan_stages("shard") == STAGES[:3]
     assert train.plan_stages("export") == STAGES
     assert check_all.call_count == 2

@@ -56,20 +56,14 @@ def problems(**values):
         ("train__model__heads", 3, f"train.model: width {WIDTH} is not divisible by 3 heads"),
         ("evaluate__beam__n_best", 9, "evaluate.beam: n_best (9)"),
         ("evaluate__metrics", ["bleu", "chr"], "evaluate.metrics.1: 'chr' is not a metric"),
-        (
-            "train__training__select_by",
-            "los",
-            "train: training.select_by 'los' is not a metric; did you mean 'loss'",
-        ),
-        (
-            "download__languages__target",
-            "fr",
-            "download: corpora.demo: the demo corpus has German (de)",
-        ),
+        ("train__training__select_by", "los",
+         "train: training.select_by 'los' is not a metric; did you mean 'loss'"),
+        ("download__languages__target", "fr",
+         "download: corpora.demo: the demo corpus has German (de)"),
         *(("train__initial_share", value, "train.initial_share ") for value in ("auto", 1, -0.1)),
         ("promotion__slices", {"nubmers": 1.0}, "promotion.slices.nubmers"),
     ],
-)
+)  # fmt: skip
 def test_errors_name_the_parameter(name, value, message):
     [told] = problems(**{name: value})
 
@@ -124,25 +118,19 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
     [
         ({"tokenize__kind": "spacy"}, [JOINT]),
         ({"tokenize__kind": "characters", "tokenize__subwords__joint": False}, []),
-        (
-            DOWNLOADED | {"tokenize__kind": "characters"},
-            ["vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'"],
-        ),
+        (DOWNLOADED | {"tokenize__kind": "characters"},
+         ["vocabulary.words 'vectors' takes words, but tokenize.kind is 'characters'"]),
         ({"tokenize__subwords__joint": False}, [JOINT]),
         ({"tokenize__subwords__joint": False, "train__model__tie": "output"}, []),
         ({"embeddings__vectors": TRAINED}, [TIED]),
         ({"embeddings__vectors": TRAINED, "train__model__tie": "output"}, [TIED]),
         (UNTIED | {"embeddings__vectors": TRAINED}, []),
-        (
-            UNTIED | {"embeddings__vectors": TRAINED | {"dimensions": 8}},
-            [f"embeddings.vectors.dimensions is 8 but train.model.width is {WIDTH}"],
-        ),
+        (UNTIED | {"embeddings__vectors": TRAINED | {"dimensions": 8}},
+         [f"embeddings.vectors.dimensions is 8 but train.model.width is {WIDTH}"]),
         (DROPPED, []),
         (UNIGRAM | {"tokenize__subwords__model_type": "unigram"}, []),
-        (
-            UNIGRAM,
-            ["train.subword_sampling.kind 'unigram' needs tokenize.subwords.model_type 'unigram'"],
-        ),
+        (UNIGRAM,
+         ["train.subword_sampling.kind 'unigram' needs tokenize.subwords.model_type 'unigram'"]),
         *(
             (
                 UNTIED | DROPPED | {"tokenize__kind": kind},
@@ -150,10 +138,8 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
             )
             for kind in ("characters", "spacy")
         ),
-        (
-            UNTIED | DROPPED | {"embeddings__vectors": TRAINED},
-            [f"{DRAWS} subwords, but embeddings.vectors.kind 'train' has no vectors for them"],
-        ),
+        (UNTIED | DROPPED | {"embeddings__vectors": TRAINED},
+         [f"{DRAWS} subwords, but embeddings.vectors.kind 'train' has no vectors for them"]),
         (CHAMPION | OF_ITS_TOKENS, []),
         (OF_ITS_TOKENS, ["tokenize.kind requires", "vocabulary.words requires"]),
         (CHAMPION | {"train__initial_share": 0.4}, []),
@@ -162,7 +148,7 @@ DOWNLOADED = {"vocabulary__words": "vectors", "download__vectors": {"kind": "dow
         ({"vocabulary__words": "vectors"}, [NO_VECTORS]),
         (UNTIED | DOWNLOADED | {"embeddings__vectors": GIVEN}, []),
     ],
-)
+)  # fmt: skip
 def test_contradictions_between_sections_are_refused(values, messages):
     if not messages:
         build_all(changed(**values), source="params.yaml")

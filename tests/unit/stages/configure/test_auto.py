@@ -124,37 +124,27 @@ MILLION = "download.corpora.demo.grammar.train_pairs=1000000"
     ("settings", "expected"),
     [
         # explicit settings win
-        (
-            [*BOTH, "train.budget.tokens=4000", "train.model.dropout=0.4"],
-            {"budget.tokens": 4000, "model.dropout": 0.4},
-        ),
+        ([*BOTH, "train.budget.tokens=4000", "train.model.dropout=0.4"],
+         {"budget.tokens": 4000, "model.dropout": 0.4}),
         # text that is read once needs no dropout: an epoch has some 11 million tokens
         (["model=auto", MILLION, "train.budget.tokens=6000000"], {"model.dropout": 0.0}),
         (["model=auto", MILLION, "train.budget.tokens=50000000"], {"model.dropout": 0.1}),
         # the model depends on how often text is read
-        (
-            ["model=auto", "train.budget.tokens=8000000"],
-            {"model.width": 256, "optimizer.kind": "adamw"},
-        ),
-        (
-            ["model=auto", MILLION, "train.budget.tokens=8000000"],
-            {"model.width": 192, "optimizer.kind": "muon"},
-        ),
+        (["model=auto", "train.budget.tokens=8000000"],
+         {"model.width": 256, "optimizer.kind": "adamw"}),
+        (["model=auto", MILLION, "train.budget.tokens=8000000"],
+         {"model.width": 192, "optimizer.kind": "muon"}),
         # averages of weights cover a tenth of a training
         (["train=auto", "train.budget.steps=1500"], {"training.ema_decay": 0.99}),
         (["train=auto", "train.budget.steps=1502"], {"training.ema_decay": 0.999}),
         (["train=auto", "train.budget.steps=15002"], {"training.ema_decay": 0.9999}),
         # the first limit sets the validations; a budget of time needs none
-        (
-            ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=7"],
-            {"training.validate_every": round(36_000 / 901) // 16},
-        ),
-        (
-            ["train=auto", "train.budget.tokens=36000", "train.budget.seconds=5"],
-            {"training.validate_every": round(5 * 1500 * 4 / 901)},
-        ),
+        (["train=auto", "train.budget.tokens=36000", "train.budget.seconds=7"],
+         {"training.validate_every": round(36_000 / 901) // 16}),
+        (["train=auto", "train.budget.tokens=36000", "train.budget.seconds=5"],
+         {"training.validate_every": round(5 * 1500 * 4 / 901)}),
     ],
-)
+)  # fmt: skip
 def test_settings_follow_text_and_budget(project, settings, expected):
     steps = [] if "train=auto" in settings else ["train.budget.steps=null"]
     train = compose_sections("data=demo", *settings, *steps)["train"]
@@ -355,13 +345,10 @@ def test_held_out_sets_suffice_for_verdict_and_confidence(compose_files, pairs):
     [
         (["download.split.test_per_10000=7", "tokenize.subwords.vocab_size=900"], 7, 900),
         ([f"+download.corpora.files.{n}.source=o.tsv" for n in ("validation", "test")], 10, 2000),
-        (
-            ["+download.corpora.more={kind:files,train:{source:text.tsv},train_only:true}"],
-            2500,
-            2000,
-        ),
+        (["+download.corpora.more={kind:files,train:{source:text.tsv},train_only:true}"], 2500,
+         2000),
     ],
-)
+)  # fmt: skip
 def test_given_settings_and_held_out_sets_stay(compose_files, settings, test_share, subwords):
     more = ["download.corpora.files.licence=own"] if "more" in settings[0] else []
     settings = [setting.replace("kind:", "licence:own,kind:") for setting in settings]

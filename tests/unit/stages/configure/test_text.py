@@ -256,19 +256,13 @@ def test_several_directions_name_the_languages_of_each_corpus(
 @pytest.mark.parametrize(
     ("text", "others", "message"),
     [
-        (
-            "left right.txt",
-            {"languages": "*-fr"},
-            r"\*-fr does not match the corpus of en-de; write",
-        ),
+        ("left right.txt", {"languages": "*-fr"},
+         r"\*-fr does not match the corpus of en-de; write"),
         ("plain.tsv", {"languages": "*-en"}, "the languages of plain are unknown"),
-        (
-            "train.de train.en",
-            {"languages": "*-en en-*", "test": "a_fr.txt a_en.txt"},
-            "no corpus of files in TEXT= is in the languages of test fr-en",
-        ),
+        ("train.de train.en", {"languages": "*-en en-*", "test": "a_fr.txt a_en.txt"},
+         "no corpus of files in TEXT= is in the languages of test fr-en"),
     ],
-)
+)  # fmt: skip
 def test_unclear_directions_are_refused(folder, text, others, message):
     with pytest.raises(ConfigError, match=message):
         read_text(text, **others)

@@ -173,14 +173,11 @@ def test_nothing_is_translated_without_a_champion(systems):
     ("slices", "own", "expected"),
     [
         ({}, {}, {"negation": 2.0, "numbers": 2.0}),
-        (
-            {},
-            {"numbers": 5.0, "questions": 1.0},
-            {"negation": 2.0, "numbers": 5.0, "questions": 1.0},
-        ),
+        ({}, {"numbers": 5.0, "questions": 1.0},
+         {"negation": 2.0, "numbers": 5.0, "questions": 1.0}),
         ({"numbers": 0.5, "negation": 9.0}, {}, {"negation": 2.0, "numbers": 0.5}),
     ],
-)
+)  # fmt: skip
 def test_negation_and_numbers_must_not_get_worse(systems, slices, own, expected):
     """The flow's bounds come first; of the operator's and ours, the stricter applies."""
     systems.earlier = make_contest("same")

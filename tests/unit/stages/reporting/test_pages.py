@@ -335,22 +335,16 @@ WEB = NEWS | {"removed": {}}
 @pytest.mark.parametrize(
     ("more", "caption", "expected"),
     [
-        (
-            {"repaired": {"a": 1234}, "noticed": {"B_c": 2}},
-            "Repairs and findings",
-            [["a", "1,234"], ["b c", "2"]],
-        ),
+        ({"repaired": {"a": 1234}, "noticed": {"B_c": 2}}, "Repairs and findings",
+         [["a", "1,234"], ["b c", "2"]]),
         ({"repaired": {}, "noticed": {}}, "Repairs and findings", None),
         ({"near": {}}, "Examples", None),
         ({"monolingual": {"news": NEWS, "more": NEWS}}, "Removed lines", [["too long", "10"]]),
         ({"monolingual": {"web": WEB}}, "Removed lines", None),
-        (
-            {"monolingual": {"web": WEB, "news": NEWS}},
-            "Lines of each corpus",
-            [["web", "own", "en", "7,777", "0"], ["news", "own", "en", "7,777", "5"]],
-        ),
+        ({"monolingual": {"web": WEB, "news": NEWS}}, "Lines of each corpus",
+         [["web", "own", "en", "7,777", "0"], ["news", "own", "en", "7,777", "5"]]),
     ],
-)
+)  # fmt: skip
 def test_other_tables_contain_the_counts(more, caption, expected):
     found = tables(make_page(**more))
     assert (caption in found) is (expected is not None)

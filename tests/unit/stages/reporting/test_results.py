@@ -70,28 +70,15 @@ def test_plots_contain_the_first_score_and_confidence(tmp_path):
 @pytest.mark.parametrize("near", [{}, NEAR])
 def test_download_report_keeps_its_format_on_disk(near):
     corpus = describe("files") | {"tag": "own", "languages": ""}
-    order = ["kind", "licence", "tag", "languages", "pairs", "removed", "weight"]
-    corpus = {name: corpus[name] for name in [*order, "examples", "notices", "origins"]}
+    order = ["kind", "licence", "tag", "languages", "pairs", "removed", "weight", "examples"]
+    corpus = {name: corpus[name] for name in [*order, "notices", "origins"]}
+    description = {"kind": "files", "name": "one", "licence": {"license": "own"}, "text": "t"}
+    news = {"language": "de", "licence": "own", "lines": 7, "removed": {"empty": 1}}
     stored = gather({"one": corpus}, near)
     order = ["pairs", "removed", "near_duplicates", "repaired", "noticed", "corpora"]
     stored = {name: stored[name] for name in order} | {
-        "corpus": {
-            "kind": "files",
-            "name": "one",
-            "licence": {"license": "own"},
-            "text": "t",
-            "held_out": "by a rule",
-        },
-        "monolingual": {
-            "news": {
-                "language": "de",
-                "licence": "own",
-                "lines": 7,
-                "removed": {"empty": 1},
-                "notices": [],
-                "origins": [],
-            }
-        },
+        "corpus": description | {"held_out": "by a rule"},
+        "monolingual": {"news": news | {"notices": [], "origins": []}},
         "vectors": {"source": {"rows": 3, "sha256": "0a"}},
         "initial_model": {"folder": "f"},
     }

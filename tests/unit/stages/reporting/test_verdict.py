@@ -95,15 +95,12 @@ SHORT = {"length_ratio": 0.9}
         (SHORT, {}, 'make repro SET="evaluate.beam.length_penalty=1.5"'),
         ({"length_ratio": 1.2}, {}, 'make repro SET="evaluate.beam.length_penalty=0.5"'),
         ({}, losses(4.0, 3.0) | {"budget": {"steps": 1200}}, "steps=2400"),
-        (
-            {},
-            losses(4.0, 3.0) | {"budget": {"steps": None, "tokens": 3_000_000_000}},
-            "tokens=6000000000",
-        ),
+        ({}, losses(4.0, 3.0) | {"budget": {"steps": None, "tokens": 3_000_000_000}},
+         "tokens=6000000000"),
         ({}, losses(4.0, 3.0) | {"budget": {"seconds": 900.0}}, "train.budget.seconds=1800"),
         ({}, losses(4.0, 3.0) | {"budget": {"epochs": 3}}, "train.budget.epochs=6"),
     ],
-)
+)  # fmt: skip
 def test_advice_names_the_setting(measured, changes, advice):
     [remark] = judge(FINE | measured, **changes).remarks
     assert advice in remark.advice
