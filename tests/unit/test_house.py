@@ -36,7 +36,7 @@ BUDGETS = {
     "tests/unit/cli": 1439,
     "tests/unit/corpora": 4195,
     "tests/unit/data": 364,
-    "tests/unit/documents": 2674,
+    "tests/unit/documents": 2635,
     "tests/unit/evaluation": 1419,
     "tests/unit/extensions": 1585,
     "tests/unit/flows": 2480,

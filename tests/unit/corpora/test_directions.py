@@ -52,20 +52,26 @@ def number(word, language, count=60):
 def test_a_corpus_serves_both_directions_with_one_split(tmp_path):
     german = write_corpus(tmp_path, "german", "de-en", number("Haus", "de"))
     french = write_corpus(tmp_path, "french", "en-fr", number("chat", "en"), tag="news")
-    params = build_download({"g": german, "f": french}, ["de-en", "en-de", "fr-en"])
+    text = [pair[::-1] for pair in number("Haus", "de", 80)]  # that of g, and 20 new pairs
+    synthetic = {"kind": "synthetic", "train_only": True, "tag": "made"}
+    made = write_corpus(tmp_path, "made", "en-de", text, **synthetic)
+    params = build_download({"g": german, "f": french, "m": made}, ["de-en", "en-de", "fr-en"])
     measured, pairs = bring(params, folder=tmp_path)
     report = DownloadReport.parse(measured)
     described = json.loads((tmp_path / "corpus/corpus.json").read_text())
 
-    assert [*report.corpora] == ["g", "g en-de", "f fr-en"]
-    assert described["directions"] == ["de-en", "en-de", "fr-en"]
-    assert list_tags(report, params.learned) == [[">en"], [">de"], [">en", "news"]]
+    assert [*report.corpora] == ["g", "g en-de", "f fr-en", "m"]
+    assert described["directions"] == ["de-en", "en-de", "fr-en", "en-de"]
+    assert list_tags(report, params.learned) == [[">en"], [">de"], [">en", "news"], [">de", "made"]]
+    assert report.corpora["m"].pairs == {"train": 20, "validation": 0, "test": 0}
     for split in SPLITS:
         counts = [corpus[split] for corpus in described["corpora"]]
         lines = pairs[split]
         forward, backward = lines[: counts[0]], lines[counts[0] : counts[0] + counts[1]]
         assert backward == [pair[::-1] for pair in forward]
-        assert all(pair[0].startswith("the chat") for pair in lines[-counts[2] :])
+        others = lines[counts[0] + counts[1] :]
+        assert all(pair[0].startswith("the chat") for pair in others[: counts[2]])
+        assert others[counts[2] :] == (text[60:] if split == "train" else [])
 
 
 sentences = st.sampled_from([f"{word}{sign}" for word in WORDS for sign in (".", "!", " 2")])

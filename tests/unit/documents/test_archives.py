@@ -187,29 +187,19 @@ DELETED = "<text:tracked-changes><text:p>gone</text:p></text:tracked-changes>"
 @pytest.mark.parametrize(
     ("kind", "text", "passages", "written"),
     [
-        (
-            *("xlsx", f"<si>{SOME}</si>", ["some <bold> text"]),
-            '<r><rPr><b/></rPr><t xml:space="preserve">BOLD</t></r>',
-        ),
-        (
-            *("pptx", f"<a:p>{RUNS}{BOLD}</a:p>", ["Hello <you>"]),
-            f"<a:p><a:r><a:t>HELLO </a:t></a:r>{SHOUTED}</a:p>",
-        ),
-        (
-            *("odt", f"{DELETED}<text:h>one{NOTE.format('a b')} two</text:h>", ["one* two", "a b"]),
-            f"{DELETED}<text:h>ONE{NOTE.format('A B')} TWO</text:h>",
-        ),
-        (
-            *("pptx", '<p:cNvPr descr="b &lt; c" title=\'d "e"\'/>', ["b < c", 'd "e"']),
-            "<p:cNvPr descr=\"B &lt; C\" title='D &quot;E&quot;'/>",
-        ),
-        (
-            *("odt", "<text:p>a <draw:f><svg:desc>b</svg:desc></draw:f>c</text:p>", ["a *c", "b"]),
-            "<svg:desc>B</svg:desc>",
-        ),
+        (*("xlsx", f"<si>{SOME}</si>", ["some <bold> text"]),
+         '<r><rPr><b/></rPr><t xml:space="preserve">BOLD</t></r>'),
+        (*("pptx", f"<a:p>{RUNS}{BOLD}</a:p>", ["Hello <you>"]),
+         f"<a:p><a:r><a:t>HELLO </a:t></a:r>{SHOUTED}</a:p>"),
+        (*("odt", f"{DELETED}<text:h>one{NOTE.format('a b')} two</text:h>", ["one* two", "a b"]),
+         f"{DELETED}<text:h>ONE{NOTE.format('A B')} TWO</text:h>"),
+        (*("pptx", '<p:cNvPr descr="b &lt; c" title=\'d "e"\'/>', ["b < c", 'd "e"']),
+         "<p:cNvPr descr=\"B &lt; C\" title='D &quot;E&quot;'/>"),
+        (*("odt", "<text:p>a <draw:f><svg:desc>b</svg:desc></draw:f>c</text:p>", ["a *c", "b"]),
+         "<svg:desc>B</svg:desc>"),
         ("odt", "<text:p>a<text:tab/>b</text:p>", ["a", "b"], "A<text:tab/>B"),
     ],
-)
+)  # fmt: skip
 def test_runs_notes_and_descriptions(kind, text, passages, written):
     read, make, name, *_ = KINDS[kind]
 
@@ -343,17 +333,13 @@ def test_compared_texts_stay(formula, kept):
     ("before", "after"),
     [
         ("<w><x:calcPr calcId='1'/></w>", "<w><x:calcPr calcId='1' fullCalcOnLoad=\"1\"/></w>"),
-        (
-            "<w><sheets></sheets><a/></w>",
-            '<w><sheets></sheets><calcPr fullCalcOnLoad="1"/><a/></w>',
-        ),
-        (
-            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames></x:w>",
-            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames>"
-            '<x:calcPr fullCalcOnLoad="1"/></x:w>',
-        ),
+        ("<w><sheets></sheets><a/></w>",
+         '<w><sheets></sheets><calcPr fullCalcOnLoad="1"/><a/></w>'),
+        ("<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames></x:w>",
+         "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames>",
+         '<x:calcPr fullCalcOnLoad="1"/></x:w>'),
     ],
-)
+)  # fmt: skip
 def test_formulas_are_recalculated(before, after):
     for formula, written in (("<f>1</f>", after), ("", before)):
         files = {"xl/workbook.xml": before, "xl/worksheets/sheet1.xml": f"<s>{formula}</s>"}

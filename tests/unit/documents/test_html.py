@@ -152,10 +152,8 @@ def test_only_text_is_translated(text, translated):
         ('<code title="no">a</code>', '<code title="NO">a</code>'),
         ("<img alt= >", "<img alt= >"),
         ('<img alt="12">', '<img alt="12">'),
-        (
-            '<meta name="description" content="a page">',
-            '<meta name="description" content="A PAGE">',
-        ),
+        ('<meta name="description" content="a page">',
+         '<meta name="description" content="A PAGE">'),
         ("<meta property=og:title content=page>", '<meta property=og:title content="PAGE">'),
         ('<meta name="Author" content="me">', '<meta name="Author" content="me">'),
         ('<meta content="text/html">', '<meta content="text/html">'),
@@ -164,7 +162,7 @@ def test_only_text_is_translated(text, translated):
         ('<a label="x" content="y" value="z">', '<a label="x" content="y" value="z">'),
         ('<i aria-valuetext="x">', '<i aria-valuetext="X">'),
     ],
-)
+)  # fmt: skip
 def test_readable_attributes_are_translated(tag, translated):
     assert shout(read_html(tag)) == translated
 
@@ -264,14 +262,11 @@ def test_number_of_tags_is_limited(monkeypatch):
         ("<div lang=en><p>a</p></div><p>b", "<div lang=en><p>a</p></div><p>B", 1),
         ("<b lang=en>5</b>", "<b lang=en>5</b>", 0),
         ("<b lang=und>a</b> <b lang=DE_at>b</b>", '<b lang=und>A</b> <b lang="en">B</b>', 0),
-        (
-            "<a hreflang=de>Deutsch</a> <a hreflang=de>a</a>",
-            "<a hreflang=de>Deutsch</a> <a hreflang=de>A</a>",
-            0,
-        ),
+        ("<a hreflang=de>Deutsch</a> <a hreflang=de>a</a>",
+         "<a hreflang=de>Deutsch</a> <a hreflang=de>A</a>", 0),
         ("<a lang=de> Deutsch</a>", "<a lang=de> Deutsch</a>", 0),
     ],
-)
+)  # fmt: skip
 def test_other_language_stays_and_is_counted(text, translated, count):
     document = read_html(text, ("de", "en"))
 

@@ -212,10 +212,8 @@ BOX = """!!! note
     ("text", "shouted"),
     [
         (BOX, '!!! note\n    A B\n\n    - C\n\n        D\n\n=== "e f"\n\n    G\n'),
-        (
-            "??? tip 'x'\n    !!! x \"a\"\n        b\nc\n",
-            "??? tip 'x'\n    !!! x \"a\"\n        B\nC\n",
-        ),
+        ("??? tip 'x'\n    !!! x \"a\"\n        b\nc\n",
+         "??? tip 'x'\n    !!! x \"a\"\n        B\nC\n"),
         ("1. a\n\n    !!! x\n        b\n", "1. A\n\n    !!! x\n        B\n"),
         ("!!! x\n    ```\n    a\n    ```\n    b\n", "!!! x\n    ```\n    a\n    ```\n    B\n"),
         ("!!! x\n\ta\n\tb\n", "!!! x\n\tA\n\tB\n"),
@@ -223,10 +221,8 @@ BOX = """!!! note
         (":::x\na\n:::\nb\n", ":::x\nA\n:::\nB\n"),
         ("a\n[TOC]\nb\n", "A\n[TOC]\nB\n"),
         ('--8<-- "x.md"\na\n', '--8<-- "x.md"\nA\n'),
-        (
-            "import {a} from 'b'\nimport c from \"d\"\n\ne\n",
-            "import {a} from 'b'\nimport c from \"d\"\n\nE\n",
-        ),
+        ("import {a} from 'b'\nimport c from \"d\"\n\ne\n",
+         "import {a} from 'b'\nimport c from \"d\"\n\nE\n"),
         ("import the 'a'\n", "IMPORT THE 'A'\n"),
         ('Export it as "b";\n', 'EXPORT IT AS "B";\n'),
         ("export default {\n\na\n", "export default {\n\nA\n"),
@@ -248,7 +244,7 @@ BOX = """!!! note
         ("a {{ b | c }} d", "A {{ b | c }} D"),
         ("a [[b]] c ![[d.png]] [[e|f]]\n", "A [[b]] C ![[d.png]] [[e|f]]\n"),
     ],
-)
+)  # fmt: skip
 def test_markup_of_all_dialects_stays(text, shouted):
     for end in ("\n", "\r\n"):
         document = read_markdown(text.replace("\n", end))

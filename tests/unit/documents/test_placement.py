@@ -111,14 +111,12 @@ def test_number_of_lines_stays(passage, text):
 @pytest.mark.parametrize(
     ("parts", "shown"),
     [
-        (
-            ("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six."),
-            "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX.",
-        ),
+        (("One ", ["two ", ["three"]], ", four", None, ". ", ["Five"], " six."),
+         "ONE <TWO <THREE>>, FOUR*. <FIVE> SIX."),
         (([" One two. "], "Three."), "< ONE TWO. >THREE."),
         (("A b. ", ["C d. E f."], " G."), "A B. <C D. E F.> G."),
     ],
-)
+)  # fmt: skip
 def test_words_in_capitals_keep_their_tags(parts, shown):
     assert show_marks(place(passage_of(*parts), lambda line: Answer(line.upper()))) == shown
 
@@ -155,15 +153,12 @@ def test_order_of_pairs_follows_links():
 @pytest.mark.parametrize(
     ("text", "translation", "lines"),
     [
-        (
-            "one two three\nfour five six\nseven",
-            "eins zwei drei vier fünf sechs sieben",
-            "eins zwei drei\nvier fünf sechs\nsieben",
-        ),
+        ("one two three\nfour five six\nseven", "eins zwei drei vier fünf sechs sieben",
+         "eins zwei drei\nvier fünf sechs\nsieben"),
         ("one two\nthree four", "一二三四", "一二\n三四"),
         ("one two\nthree\nfour", "eins", "eins\n\n"),
     ],
-)
+)  # fmt: skip
 def test_lines_are_cut_in_proportion(text, translation, lines):
     assert text_of(place(Passage((text,), breaks=True), lambda _: Answer(translation))) == lines
 

@@ -27,14 +27,12 @@ LOST = Breach("number", "94", "94", "missing")
         (Answer("x", confidence=0.49), ["confidence 0.49"]),
         (Answer("x", breaches=(LOST, LOST)), ["missing 94"]),
         (Answer("x", restored_words=("Haus", "da")), [f"{RESTORED}: Haus, da"]),
-        (
-            Answer("x", confidence=None, unknown_words=(*"abcdefghijkl",)),
-            [f"{UNKNOWN}: a, b, c, d, e, f, g, h, i, j and 2 more"],
-        ),
+        (Answer("x", confidence=None, unknown_words=(*"abcdefghijkl",)),
+         [f"{UNKNOWN}: a, b, c, d, e, f, g, h, i, j and 2 more"]),
         (Answer("x", confidence=0.9, unknown_words=("Eule",)), []),
         (Answer("x", confidence=None), []),
     ],
-)
+)  # fmt: skip
 def test_doubts_are_named(answer, doubts):
     assert list_doubts(answer, 0.5) == doubts
 

@@ -95,22 +95,18 @@ def test_sentences_over_lines(text, lines):
 @pytest.mark.parametrize(
     ("text", "shouted"),
     [
-        (
-            WEBVTT.format("NOTE kept\n\n", " line:0") + "<v Bob>hi <00:01.500>you\n",
-            WEBVTT.format("NOTE kept\n\n", " line:0") + "<v Bob>HI <00:01.500>YOU\n",
-        ),
+        (WEBVTT.format("NOTE kept\n\n", " line:0") + "<v Bob>hi <00:01.500>you\n",
+         WEBVTT.format("NOTE kept\n\n", " line:0") + "<v Bob>HI <00:01.500>YOU\n"),
         (SHORT.format("♪ one ♪\n<i>♪ two ♪</i>\n"), SHORT.format("♪ ONE ♪\n<i>♪ TWO ♪</i>\n")),
         (SHORT.format("♪ one\ntwo ♪♪\n"), SHORT.format("♪ ONE\nTWO ♪♪\n")),
         (
             WEBVTT.format("", "") + "one&#10;two\nthree four\n",
             WEBVTT.format("", "") + "ONE TWO\nTHREE FOUR\n",
         ),
-        (
-            WEBVTT.format("", "") + "<b>Q&amp;A</b> a &lt; b\n",
-            WEBVTT.format("", "") + "<b>Q&amp;A</b> A &lt; B\n",
-        ),
+        (WEBVTT.format("", "") + "<b>Q&amp;A</b> a &lt; b\n",
+         WEBVTT.format("", "") + "<b>Q&amp;A</b> A &lt; B\n"),
     ],
-)
+)  # fmt: skip
 def test_markup_stays(text, shouted):
     assert shout(read_subtitles(text)) == shouted
 

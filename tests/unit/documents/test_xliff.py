@@ -133,25 +133,17 @@ def compose_old(source):
 @pytest.mark.parametrize(
     ("source", "passages", "shouted"),
     [
-        (
-            'a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/>'
-            '<x id="CLOSE_TAG_B"/> d<x id="LINE_BREAK"/> e <x id="START_X"/>',
-            ["a <b <c>> d* e "],
-            None,
-        ),
-        (
-            '<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[ ]]]]><![CDATA[> &lt; e]]></g>',
-            ["a ", "*c <d ]]> < e>"],
-            '<![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2"><![CDATA[D ]]&gt; &lt; E]]></g>',
-        ),
-        (
-            '<![CDATA[<p>a ]]]]><![CDATA[> b]</p>]]><ph id="1">&lt;</ph>c',
-            ["a ]]> b]", "*c"],
-            '<![CDATA[<p>A ]]]]><![CDATA[> B]]]><![CDATA[</p>]]><ph id="1">&lt;</ph><![CDATA[C]]>',
-        ),
+        ('a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/>',
+         '<x id="CLOSE_TAG_B"/> d<x id="LINE_BREAK"/> e <x id="START_X"/>', ["a <b <c>> d* e "],
+         None),
+        ('<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[ ]]]]><![CDATA[> &lt; e]]></g>',
+         ["a ", "*c <d ]]> < e>"],
+         '<![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2"><![CDATA[D ]]&gt; &lt; E]]></g>'),
+        ('<![CDATA[<p>a ]]]]><![CDATA[> b]</p>]]><ph id="1">&lt;</ph>c', ["a ]]> b]", "*c"],
+         '<![CDATA[<p>A ]]]]><![CDATA[> B]]]><![CDATA[</p>]]><ph id="1">&lt;</ph><![CDATA[C]]>'),
         ('<ph id="1"><![CDATA[<]]></ph>c', ["*c"], '<ph id="1"><![CDATA[<]]></ph>C'),
     ],
-)
+)  # fmt: skip
 def test_inline_elements(source, passages, shouted):
     assert show_passages(read_xliff_file(compose_old(source), CODES)) == passages
     if shouted:
@@ -270,10 +262,8 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         (b"<a/>", "not XLIFF 1 or 2"),
         (b'<xliff version="3.0"/>', "not XLIFF 1 or 2"),
         (BOMB.encode(), "DOCTYPE"),
-        (
-            b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>',
-            "'rot13' is not an encoding",
-        ),
+        (b'<?xml version="1.0" encoding="rot13"?><xliff version="1.2"/>',
+         "'rot13' is not an encoding"),
         (b"<xliff>\xff</xliff>", "is not UTF-8"),
         ((OLD % (' target-language="fr"', "")).encode(), "translates into 'fr', and not 'de'"),
         ((OLD % ("", "")).replace('"en"', '"it"').encode(), "is in 'it', and not 'en'"),
@@ -281,7 +271,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><xliff version="1.2
         ((OLD % ("", UNITS[OLD] % ("", "", "a" * 10**6, ""))).encode(), "unit of .* 100,000"),
         (b"<a>" * 10_000, "too deeply"),
     ],
-)
+)  # fmt: skip
 def test_wrong_file_is_refused(data, message):
     with pytest.raises(DocumentError, match=message):
         read_xliff_file(data, CODES)
@@ -303,15 +293,12 @@ def test_escaped_tags_go_around_their_words(file):
     ("text", "passages", "shouted"),
     [
         ("<p>A b.</p><p>C.</p>", ["A b.", "C."], "<p>A B.</p><p>C.</p>"),
-        (
-            'a <a href="%s?x&amp;y">b</a> &lt; c',
-            ["a <b> < c"],
-            'A <a href="%s?x&amp;y">B</a> &lt; C',
-        ),
+        ('a <a href="%s?x&amp;y">b</a> &lt; c', ["a <b> < c"],
+         'A <a href="%s?x&amp;y">B</a> &lt; C'),
         ("<style>p {a: b}</style><p>c</p>", ["*", "c"], "<style>p {a: b}</style><p>C</p>"),
         ("a & b", ["a & b"], "A & B"),
     ],
-)
+)  # fmt: skip
 def test_cdata_is_read_as_escaped_markup(file, text, passages, shouted):
     escaped = text.replace("&", "&amp;").replace("<", "&lt;")
     for source in (f"<![CDATA[{text}]]>", escaped):

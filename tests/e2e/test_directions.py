@@ -1,0 +1,64 @@
+"""One model of two directions, by the user's commands: trained, killed, resumed, used."""
+
+import os
+import signal
+
+import pytest
+
+from nmt_core.base import files
+from tests.support import projects
+from tests.support.processes import wait_for
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = projects.SMALL | projects.TRANSFORMER | projects.SCHEDULE
+SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in name}
+MAKE_REPRO = (
+    "make --silent --old-file .venv/ready repro TEXT=my/owls.tsv LANGUAGES='de-en en-de' "
+    f"MODEL=transformer TRAIN=quick SET='{projects.overrides(**SETTINGS)}'"
+)
+ENGLISH = "The owl reads a long book about the forest every evening."
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    """A project whose training was killed after the first checkpoint, and continued."""
+    begun = projects.begin(
+        tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared")
+    )
+    copy = begun.untracked(tmp_path_factory.mktemp("directions") / "project")
+    lines = (f"Die Eule {n} liest.\tOwl {n} reads.\n" for n in range(600))
+    (copy.folder / "my").mkdir()
+    (copy.folder / "my/owls.tsv").write_text("".join(lines))
+    process = copy.start(MAKE_REPRO)
+    assert wait_for((copy.folder / "checkpoints").exists, seconds=600)
+    copy.trained_to(projects.VALIDATE_EVERY + projects.LOG_EVERY)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return copy.run("dvc repro")
+
+
+def test_killed_training_of_two_directions_continues(project):
+    assert project.ran == ["train", "evaluate", "export"]
+    assert f"continuing from step {projects.VALIDATE_EVERY}\n" in project.log
+    exported = files.read_json(project.folder / "models/export/directions.json")
+    results = files.read_json(project.folder / "reports/evaluate.json")["directions"]
+    counts = {name: result["sentences"] for name, result in results.items()}
+
+    assert [each["languages"] for each in exported] == [*results] == ["de-en", "en-de"]
+    assert counts["de-en"] == counts["en-de"] > 0
+    assert project.run("dvc repro").ran == []
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "kept"),
+    [
+        ("--to en", ENGLISH, True),
+        ("--to de", ENGLISH, False),
+        ("--from de --to en", "Die Eule 7 liest.", False),
+    ],
+)
+def test_one_export_translates_both_directions(project, options, line, kept):
+    project.run(f"python -m nmt_core.cli translate {options} '{line}'")
+
+    assert (line in project.log.splitlines()) == kept
