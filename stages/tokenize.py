@@ -157,8 +157,8 @@ def read_balanced_lines(config: SubwordConfig, corpus: Path) -> Iterator[str]:
 def read_languages(corpus: Path) -> dict[str, list[str]]:
     """Return the training lines of each language of several directions.
 
-    Both directions of two languages have the same text, so that only the first one is read, except
-    for synthetic pairs of the second.
+    Both directions of two languages have the same text, so that only the first one is read;
+    synthetic pairs of the other direction are left out.
     """
     texts: dict[str, list[str]] = {}
     first: dict[frozenset[str], Languages] = {}

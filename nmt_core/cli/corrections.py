@@ -148,8 +148,8 @@ def delete(
     selected = [each for each in _read(journal) if is_selected(each)]
     if memory:  # first, because it needs the ids from the journal
         key = (key_digest or "")[:KEY_CHARACTERS]
-        ids = [each.id for each in selected]
-        open_memory(memory, must_exist=False).delete(origins=ids, key=key)
+        origins = [each.id for each in selected]
+        open_memory(memory, must_exist=False).delete(origins=origins, key=key)
     typer.echo(f"deleted: {len(CorrectionJournal(journal).delete(is_selected))}")
 
 
