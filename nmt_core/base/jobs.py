@@ -198,7 +198,9 @@ def run_in_order(
     scratch = tempfile.mkdtemp(dir=output.parent, prefix=f".{output.name}.", suffix=".scratch")
     try:
         work = partial(_attempt, function, Path(scratch))
-        processes = count_processes(jobs, workers)
+        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+        useful = min(cores, sum(job.size for job in jobs) // MIN_BYTES_PER_PROCESS)
+        processes = min(len(jobs), workers.processes or useful)
         if workers.dask is not None and len(jobs) > 1:
             results = run_on_cluster(work, jobs, workers.dask)
         elif processes > 1:
@@ -248,13 +250,6 @@ def _report_progress(
             yield folder, result
             shutil.rmtree(folder)
             progress.advance(task, job.size)
-
-
-def count_processes(jobs: Sequence[Job], workers: WorkersConfig) -> int:
-    """Return the number of processes to start on this machine; 0 or 1 uses the current process."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    useful = min(cores, sum(job.size for job in jobs) // MIN_BYTES_PER_PROCESS)
-    return min(len(jobs), workers.processes or useful)
 
 
 def submit_ahead(

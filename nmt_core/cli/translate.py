@@ -12,7 +12,6 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.cli import options
 from nmt_core.cli.lines import format_breaches, format_confidence, open_portions, write_portions
 from nmt_core.translation.translation import Translation
-from nmt_core.translation.translator import Translator
 
 FLAG_BELOW = 0.1
 """Lines whose confidence is below this are reported."""
@@ -80,24 +79,11 @@ def translate(
     if confidence and not (translator.confidence_model or translator.directions):
         raise ConfigError("this model does not estimate confidence; remove --confidence")
     translator.config.beam.change(beam_size=beam_size)  # checks the options before any line is read
-    search = partial(
-        search_lines,
-        translator,
-        source=source,
-        target=target,
-        beam_size=beam_size,
-        whole=whole_lines,
-    )
+    settings: Any = {"beam_size": beam_size, "whole": whole_lines}
+    search = partial(translator.translate_texts, **settings, source=source, target=target)
     search([])
     write = partial(format_line, checks=checks, confidence=confidence)
-    write_portions(portions, search, write, FLAG_BELOW)
-
-
-def search_lines(
-    translator: Translator, lines: Sequence[str], **settings: Any
-) -> list[list[Translation]]:
-    """Return the translation of each line; for the settings, see ``translate_texts``."""
-    return [[each] for each in translator.translate_texts(lines, **settings)]
+    write_portions(portions, lambda own: [[each] for each in search(own)], write, FLAG_BELOW)
 
 
 def format_line(

@@ -19,10 +19,7 @@ from nmt_core.search.engine import SHORTLIST, InexpressibleError, Precision
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import BOS, EOS, SPECIALS, UNK, Vocabulary
 
-ACTIVATIONS = {
-    "relu": common_spec.Activation.RELU,
-    "gelu": common_spec.Activation.GELU,
-}
+ACTIVATIONS = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
 
 Weights = Mapping[str, NDArray[np.float32]]
 """Weights by the names of the model's state dict; tied weights have several names."""

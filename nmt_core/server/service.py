@@ -110,8 +110,7 @@ class Service:
                 raise text_limit_exceeded(size, limit)
         if alternatives > config.max_alternatives:
             raise RequestError(
-                400,
-                f"Invalid request: alternatives parameter must be <= {config.max_alternatives}",
+                400, f"Invalid request: alternatives parameter must be <= {config.max_alternatives}"
             )
         self._rates.spend(user, len(texts))
 

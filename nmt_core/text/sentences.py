@@ -22,10 +22,7 @@ SPLIT_POINTS = (
 """Patterns at which a long sentence is split, best first; otherwise at any character."""
 
 
-WRONG_ENDS = {
-    "de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"),
-    "fr": re.compile(r"(?<!\w)MM?\.\s*$"),
-}
+WRONG_ENDS = {"de": re.compile(r"(?<![\w.,])\d{1,2}\.\s*$"), "fr": re.compile(r"(?<!\w)MM?\.\s*$")}
 """Ends at which sentencex 1.0 splits a sentence wrongly, by language: *im 21. Jahrhundert*, *M.
 Dupont*. In French Europarl, 1 in 20 splits is wrong."""
 

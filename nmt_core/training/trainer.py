@@ -39,11 +39,7 @@ from nmt_core.training.checkpoint import (
 )
 from nmt_core.training.distributed import ALONE, World, has_batch_statistics
 from nmt_core.training.objective import EpochObjective, Objective
-from nmt_core.training.optimizer import (
-    ExponentialMovingAverage,
-    apply_gradients,
-    build_optimizer,
-)
+from nmt_core.training.optimizer import ExponentialMovingAverage, apply_gradients, build_optimizer
 from nmt_core.training.progress import Point, Progress, judge_latest
 from nmt_core.training.settings import Budget, ScheduleConfig
 
@@ -354,10 +350,7 @@ class Trainer:
 
 
 def train_epochs(
-    objective: EpochObjective[Any],
-    *,
-    checkpoints: Path,
-    display: Callable[[int], TrainingDisplay],
+    objective: EpochObjective[Any], *, checkpoints: Path, display: Callable[[int], TrainingDisplay]
 ) -> list[Point]:
     """Train to the end, load the best weights, and return the results of all validations.
 

@@ -1,7 +1,7 @@
 """Convert a model for faster engines, and keep engines that translate as well as PyTorch."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -199,35 +199,23 @@ def _leave_out(name: str, reason: str) -> dict[str, str]:
     return {"left_out": reason}
 
 
-def list_groups(
-    translator: Translator, text: HeldOutText
-) -> Iterator[tuple[Translator, list[int]]]:
-    """Yield the translator of each direction with the rows of its sentences."""
-    directions = text[2] if text[2:] else [""] * len(text[0])
-    for direction, rows in group_rows(directions).items():
-        yield translator.choose(*read_languages(direction).codes) if direction else translator, rows
-
-
 def search_text(
     translator: Translator, engine: Engine, text: HeldOutText, *, greedily: bool = False
 ) -> list[Translation]:
     """Return the translations of sentences by an engine, each in its direction."""
     changes = {"beam_size": 1, "n_best": 1, "stopping": "fast"} if greedily else {}
-    best: dict[int, Translation] = {}
-    for own, rows in list_groups(translator, text):
-        beam = own.config.beam.model_copy(update=changes)
-        config = own.config.model_copy(update={"beam": beam})
-        searching = replace(own, engine=engine, config=config)
-        lines = [text[0][row] for row in rows]
-        best |= zip(rows, searching.search_best(lines), strict=True)
-    return [best[row] for row in range(len(best))]
+    beam = translator.config.beam.model_copy(update=changes)
+    config = translator.config.model_copy(update={"beam": beam})
+    searching = replace(translator, engine=engine, config=config)
+    return searching.translate_mixed(text[0], [*map(read_languages, *text[2:])] if text[2:] else ())
 
 
 def score_bleu(translator: Translator, best: Sequence[Translation], text: HeldOutText) -> float:
     """Return the BLEU of translations; for several directions, the mean."""
     sides, scores = ([each.text for each in best], text[1], text[0]), []
-    for own, rows in list_groups(translator, text):
-        metric = load_metric("bleu", own.languages.target if own.languages else "en")
+    own = str(translator.languages or "de-en")
+    for direction, rows in group_rows(text[2] if text[2:] else [own] * len(best)).items():
+        metric = load_metric("bleu", read_languages(direction).target)
         scores.append(metric.score(*([side[row] for row in rows] for side in sides)).value)
     return fmean(scores)
 

@@ -209,10 +209,7 @@ def _load_full(
 
 
 def _find_aligner(folder: Path) -> "Aligner | None":
-    from nmt_core.text.aligner.aligner import (
-        ALIGNER,
-        find_aligner,
-    )  # slow to import, and few lines need it
+    from nmt_core.text.aligner.aligner import ALIGNER, find_aligner  # slow, and seldom needed
 
     return find_aligner(folder / ALIGNER)
 

@@ -191,9 +191,9 @@ class Translator(SentenceTranslator):
             ConfigError: if the model does not have the direction, or has several.
         """
         is_nameless = not (self.directions or self.languages or source or target)
-        if is_nameless or self.has_direction(source, target):
-            return self._translate_texts(texts, beam_size, whole=whole)
         options: Any = {"beam_size": beam_size, "whole": whole}
+        if is_nameless or self.has_direction(source, target):
+            return self.translate_mixed(texts, (), **options)
         if not self.directions:
             return self.choose(source, target).translate_texts(texts, **options)
         found = detect_directions(self.directions, texts, source, target)
@@ -212,19 +212,13 @@ class Translator(SentenceTranslator):
         Without ``directions``, all texts have that of this translator. See ``translate_texts`` for
         the options.
         """
-        if not directions:
-            return self._translate_texts(texts, beam_size, whole=whole)
         translations: dict[int, Translation] = {}
         for languages, rows in group_rows(directions).items():
             chosen, group = self.choose(*languages.codes), [texts[row] for row in rows]
             translated = chosen.translate_texts(group, beam_size=beam_size, whole=whole)
             translations |= zip(rows, translated, strict=True)
-        return [translations[row] for row in range(len(texts))]
-
-    def _translate_texts(
-        self, texts: Sequence[str], beam_size: int | None, *, whole: bool
-    ) -> list[Translation]:
-        """Return the translation of texts of the direction of this translator."""
+        if directions:
+            return [translations[row] for row in range(len(texts))]
         if self.is_same_language:
             return [keep_text(text) for text in texts]
         if not whole:

@@ -21,7 +21,7 @@ from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.registry import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
-from nmt_core.translation.memory.journal import Correction, CorrectionJournal, select_corrections
+from nmt_core.translation.memory.journal import CorrectionJournal, select_corrections
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.registry.exported import HeldOut
@@ -141,7 +141,12 @@ def write_corrections(
     )
     chosen_ids = {each.id for each in chosen}
     unchosen = [each for each in corrections if each.id not in chosen_ids]
-    reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
+    reasons = Counter(
+        "other_languages"
+        if each.suggestion.languages != languages
+        else {"dropped": "dropped_by_hand"}.get(each.status, "superseded")
+        for each in unchosen
+    )
     return _write(prepared, reasons, len(corrections), folder)
 
 
@@ -228,12 +233,6 @@ def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: 
     """Return a digest of the corrections, the training's settings and the gate."""
     learning = config.model_dump(mode="json", include=set(MODEL_SETTINGS))
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
-
-
-def _find_drop_reason(correction: Correction, languages: Languages) -> str:
-    if correction.suggestion.languages != languages:
-        return "other_languages"
-    return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
 def _write(

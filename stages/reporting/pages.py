@@ -115,11 +115,6 @@ def quote_code(text: str) -> str:
     return f"{fence} {text} {fence}"
 
 
-def _write_cell(value: Any) -> Any:
-    """Write a number with commas; leave text as it is."""
-    return f"{value:,.12g}" if isinstance(value, int | float) else value
-
-
 def _tabulate_reasons(removed: Removed) -> list[list[str | int]]:
     """Return a table row for each reason of left-out pairs."""
     reasons = sorted({why for split in paths.SPLITS for why in removed[split]})
@@ -131,10 +126,6 @@ def _tabulate_reasons(removed: Removed) -> list[list[str | int]]:
 
 def _write_count(number: int, singular: str, plural: str) -> str:
     return f"{number:,} {singular if number == 1 else plural}"
-
-
-def _write_epochs(number: int) -> str:
-    return _write_count(number, "epoch", "epochs") if number else "less than an epoch"
 
 
 def _shorten(text: str, limit: int = MAX_CHARACTERS) -> str:
@@ -151,9 +142,9 @@ def _make_environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {
-        "cell": _write_cell,
+        "cell": lambda cell: f"{cell:,.12g}" if isinstance(cell, int | float) else cell,
         "count": _write_count,
-        "epochs": _write_epochs,
+        "epochs": lambda n: _write_count(n, "epoch", "epochs") if n else "less than an epoch",
         "interval": lambda score: f"{score.low:.1f} to {score.high:.1f}",
         "label": find_label,
         "pipe": lambda text: text.replace("|", "\\|"),

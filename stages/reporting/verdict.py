@@ -41,7 +41,9 @@ def judge_run(
     """
     share = good / max(1, evaluation.sentences)
     well = f"translated well (chrF of at least {params.good_chrf:g})"
-    longer = _suggest_budget(training["params"]["budget"])
+    budget = training["params"]["budget"]
+    [(unit, limit), *_] = [(unit, limit) for unit, limit in budget.items() if limit]
+    longer = _set(f"train.budget.{unit}", f"{2 * limit:.12g}")
     remarks = [
         *_judge_training(share, params.good_share, well, training, longer),
         *_judge_test_set(evaluation),
@@ -65,12 +67,6 @@ def judge_run(
 def _set(setting: str, value: object) -> str:
     """Return the command that changes a setting and keeps all others."""
     return f'make repro SET="{setting}={value}"'
-
-
-def _suggest_budget(budget: Mapping[str, float | None]) -> str:
-    """Return the command that trains twice as long."""
-    [(unit, limit), *_] = [(unit, limit) for unit, limit in budget.items() if limit]
-    return _set(f"train.budget.{unit}", f"{2 * limit:.12g}")
 
 
 def _write_share(share: float) -> str:

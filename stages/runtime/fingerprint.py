@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,14 @@ def compute_fingerprint(
 
 def hash_files(places: Iterable[str]) -> dict[str, str]:
     """Return the SHA-256 of each file at and below paths, by path."""
-    inside = chain.from_iterable((path, *path.rglob("*")) for path in map(Path, places))
-    return {path.as_posix(): files.sha256(path) for path in sorted(inside) if path.is_file()}
+    return {path.as_posix(): files.sha256(path) for path in sorted(find_files(places))}
+
+
+def find_files(places: Iterable[str]) -> Iterator[Path]:
+    """Yield the files at and below paths."""
+    for root in map(Path, places):
+        inside = root.rglob("*") if root.is_dir() else [root]
+        yield from filter(Path.is_file, inside)
 
 
 def hash_json(document: Any) -> str:

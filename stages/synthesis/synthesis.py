@@ -63,9 +63,8 @@ def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Tr
             ) from None
 
     def translate(lines: Sequence[str]) -> list[tuple[str, str]]:
-        size = config.beam_size
-        outputs = translator.search(lines, beam_size=size, n_best=1, probabilities=False)
-        return [(best.text, find_flaw(best)) for best, *_ in outputs]
+        outputs = translator.search_best(lines, beam_size=config.beam_size)
+        return [(best.text, find_flaw(best)) for best in outputs]
 
     return f"{identity} beam {config.beam_size}", translate
 
@@ -95,25 +94,24 @@ def synthesize(
     name: str,
     languages: Languages,
     *,
-    corpus: Path = paths.CORPUS,
-    monolingual: Path = paths.MONOLINGUAL,
     say: Callable[[int, int], object] = lambda *_: None,
 ) -> WrittenSynthesis:
     """Translate text by a teacher, write the usable pairs of a direction, and return the counts.
 
-    ``name`` is that of the synthetic corpus, and ``corpus`` the folder of the present text. ``say``
-    receives the number of translated lines, and of all lines.
+    ``name`` is that of the synthetic corpus. ``say`` receives the number of translated lines, and
+    of all lines.
 
     Raises:
         ConfigError: if the teacher is missing, or does not translate in the direction.
         CorpusError: if there is no text, or fewer than ``MIN_KEPT`` translations are usable.
     """
-    total = sum(1 for _ in open_text(config, languages, corpus, monolingual))
+    present = paths.CORPUS, paths.MONOLINGUAL
+    total = sum(1 for _ in open_text(config, languages, *present))
     if not total:
-        texts = config.text or list_texts(config, languages, corpus, monolingual)
+        texts = config.text or list_texts(config, languages, *present)
         raise CorpusError(f"there is no text to translate in {', '.join(map(str, texts))}")
     identity, translate = load_teacher(config, languages)
-    lines, dropped, written = open_text(config, languages, corpus, monolingual), Counter[str](), 0
+    lines, dropped, written = open_text(config, languages, *present), Counter[str](), 0
     with files.whole_folder(find_folder(name) / "pairs") as part, ExitStack() as opened:
         source, target = (
             opened.enter_context((part / f"train.{side}").open("w", encoding="utf-8"))

@@ -211,7 +211,9 @@ class MlflowRun:
                 tags=tags,
             )
         version = str(logged.registered_model_version)
-        self._client.update_model_version(name, version, _read_card(folder))
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
+        self._client.update_model_version(name, version, for_people[:DESCRIPTION_CHARACTERS])
         self._status = "FINISHED"  # as start_run leaves it
 
     def _send_status(self, entries: list[Entry]) -> None:
@@ -251,13 +253,6 @@ def _make_params(folder: Path) -> dict[str, int | str]:
     if (path := folder / DIRECTIONS).exists():
         params["target"] = read_languages(files.read_json(path)[0]["languages"]).target
     return params
-
-
-def _read_card(folder: Path) -> str:
-    """Return the text of the model card, up to MLflow's limit."""
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    for_people = re.sub(r"\A---\n.*?\n---\n+", "", card, flags=re.DOTALL)
-    return for_people[:DESCRIPTION_CHARACTERS]
 
 
 def list_requirements(folder: Path) -> list[str]:

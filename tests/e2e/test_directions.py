@@ -7,16 +7,14 @@ import pytest
 
 from nmt_core.base import files
 from tests.support import projects
-from tests.support.processes import wait_for
 
 pytestmark = pytest.mark.slow
 
 SETTINGS = projects.SMALL | projects.TRANSFORMER | projects.SCHEDULE
 SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in name}
-MAKE_REPRO = (
-    "make --silent --old-file .venv/ready repro TEXT=my/owls.tsv LANGUAGES='de-en en-de' "
-    f"MODEL=transformer TRAIN=quick SET='{projects.overrides(**SETTINGS)}'"
-)
+SET = projects.overrides(**SETTINGS)
+CHOICES = "TEXT=my/owls.tsv LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
+MAKE_REPRO = f"make --silent --old-file .venv/ready repro {CHOICES} SET='{SET}'"
 ENGLISH = "The owl reads a long book about the forest every evening."
 
 
@@ -30,8 +28,9 @@ def project(tmp_path_factory):
     lines = (f"Die Eule {n} liest.\tOwl {n} reads.\n" for n in range(600))
     (copy.folder / "my").mkdir()
     (copy.folder / "my/owls.tsv").write_text("".join(lines))
+    copy.run(f"python -m stages.configure {CHOICES.lower()} {SET}")
+    copy.run("dvc repro embeddings shard")
     process = copy.start(MAKE_REPRO)
-    assert wait_for((copy.folder / "checkpoints").exists, seconds=600)
     copy.trained_to(projects.VALIDATE_EVERY + projects.LOG_EVERY)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -20,12 +20,7 @@ from nmt_core.base.errors import CorpusError, NmtError
 from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
 from nmt_core.translation.memory.journal import Correction, join_spaces
-from nmt_core.translation.memory.search import (
-    THRESHOLD,
-    MemoryMatch,
-    list_terms,
-    search_units,
-)
+from nmt_core.translation.memory.search import THRESHOLD, MemoryMatch, list_terms, search_units
 
 APPLICATION_ID = 0x6E6D746D
 """SQLite's application id of the file, "nmtm"."""

@@ -95,8 +95,7 @@ def test_texts_of_mixed_languages_keep_their_order(several):
     named = several.translate(texts[:3], source="de", target="en")
     assert named == [f"EN {text}" for text in texts[:3]]
     assert several.translate(GERMAN, target="de") == f"DE {GERMAN}"  # from English only
-    directions = [*map(read_languages, ("de-en", "en-de", "fr-en"))]
-    mixed = several.translate_mixed(["A", "B", "C"], directions)
+    mixed = several.translate_mixed("ABC", [*map(read_languages, ("de-en", "en-de", "fr-en"))])
     assert [each.text for each in mixed] == ["EN A", "DE B", "EN C"]
 
 
