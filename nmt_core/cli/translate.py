@@ -80,10 +80,15 @@ def translate(
         raise ConfigError("this model does not estimate confidence; remove --confidence")
     translator.config.beam.change(beam_size=beam_size)  # checks the options before any line is read
     settings: Any = {"beam_size": beam_size, "whole": whole_lines}
-    search = partial(translator.translate_texts, **settings, source=source, target=target)
-    search([])
+    settings |= {"source": source, "target": target}
+    translator.translate_texts([], **settings)
     write = partial(format_line, checks=checks, confidence=confidence)
-    write_portions(portions, lambda own: [[each] for each in search(own)], write, FLAG_BELOW)
+    write_portions(
+        portions,
+        lambda own: [[each] for each in translator.translate_texts(own, **settings)],
+        write,
+        FLAG_BELOW,
+    )
 
 
 def format_line(

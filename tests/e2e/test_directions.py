@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 SETTINGS = projects.SMALL | projects.TRANSFORMER | projects.SCHEDULE
 SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in name}
 SET = projects.overrides(**SETTINGS)
-CHOICES = "TEXT=my/owls.tsv LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
+CHOICES = "TEXT='my/owls.de my/owls.en' LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
 MAKE_REPRO = f"make --silent --old-file .venv/ready repro {CHOICES} SET='{SET}'"
 ENGLISH = "The owl reads a long book about the forest every evening."
 
@@ -25,9 +25,8 @@ def project(tmp_path_factory):
         tmp_path_factory.mktemp("begun") / "project", tmp_path_factory.mktemp("shared")
     )
     copy = begun.untracked(tmp_path_factory.mktemp("directions") / "project")
-    lines = (f"Die Eule {n} liest.\tOwl {n} reads.\n" for n in range(600))
-    (copy.folder / "my").mkdir()
-    (copy.folder / "my/owls.tsv").write_text("".join(lines))
+    for code, line in (("de", "Die Eule {} liest."), ("en", "Owl {} reads.")):
+        files.write_lines(copy.folder / f"my/owls.{code}", map(line.format, range(600)))
     copy.run(f"python -m stages.configure {CHOICES.lower()} {SET}")
     copy.run("dvc repro embeddings shard")
     process = copy.start(MAKE_REPRO)
