@@ -197,7 +197,7 @@ class Translator(SentenceTranslator):
         if not self.directions:
             return self.choose(source, target).translate_texts(texts, **options)
         found = detect_directions(self.directions, texts, source, target)
-        return self.translate_mixed(texts, found, **options)
+        return self.translate_mixed(texts, found, **options) if texts else []
 
     def translate_mixed(
         self,

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 
 SETTINGS = projects.SMALL | projects.TRANSFORMER | projects.SCHEDULE
 SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in name}
+SETTINGS["tokenize.subwords.vocab_size"] = 300
 SET = projects.overrides(**SETTINGS)
 CHOICES = "TEXT='my/owls.de my/owls.en' LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
 MAKE_REPRO = f"make --silent --old-file .venv/ready repro {CHOICES} SET='{SET}'"
