@@ -138,7 +138,7 @@ def open_memory(path: Path, *, must_exist: bool = True) -> "TranslationMemory":
         ConfigError: if the memory must exist, but does not.
     """
     if must_exist and not path.exists():
-        raise ConfigError(f"the memory {path} does not exist; create it with nmt memory import")
+        raise ConfigError(f"--memory {path} does not exist; create it with nmt memory import")
     from nmt_core.translation.memory.store import TranslationMemory  # optional
 
     return TranslationMemory(path)
