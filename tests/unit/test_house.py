@@ -54,7 +54,7 @@ BUDGETS = {
     "tests/laws": 5492,
     "tests/orchestration": 2413,
     "tests/support": 3545,
-    "tests/unit": 1148,
+    "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
 
