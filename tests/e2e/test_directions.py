@@ -16,7 +16,6 @@ SETTINGS["tokenize.subwords.vocab_size"] = 300
 SET = projects.overrides(**SETTINGS)
 CHOICES = "TEXT='my/owls.de my/owls.en' LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
 MAKE_REPRO = f"make --silent --old-file .venv/ready repro {CHOICES} SET='{SET}'"
-ENGLISH = "The owl reads a long book about the forest every evening."
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +49,14 @@ def test_killed_training_of_two_directions_continues(project):
 
 
 @pytest.mark.parametrize(
-    ("options", "line", "kept"),
+    ("options", "line", "word"),
     [
-        ("--to en", ENGLISH, True),
-        ("--to de", ENGLISH, False),
-        ("--from de --to en", "Die Eule 7 liest.", False),
+        ("--to en", "Die Eule 7 liest.", "reads"),
+        ("--to de", "Owl 7 reads.", "liest"),
+        ("--from de --to en", "Die Eule 7 liest.", "reads"),
     ],
 )
-def test_one_export_translates_both_directions(project, options, line, kept):
+def test_one_export_translates_both_directions(project, options, line, word):
     project.run(f"python -m nmt_core.cli translate {options} '{line}'")
 
-    assert (line in project.log.splitlines()) == kept
+    assert word in project.log.splitlines()[0]
