@@ -174,8 +174,8 @@ class CTranslate2Engine(Engine):
         ]
         for rows, futures in running:
             with explain_failure(self.name, RuntimeError, ValueError):
-                results = [future.result() for future in futures]
-            for row, result in zip(rows, results, strict=True):
+                results = [each.result() for each in reversed(futures)]  # waits once
+            for row, result in zip(reversed(rows), results, strict=True):
                 matrices = result.attention if attention else [None] * len(result.scores)
                 yield row, [*zip(result.hypotheses, result.scores, matrices, strict=True)]
 
@@ -220,7 +220,7 @@ def _make_array(matrix: Sequence[Sequence[float]]) -> "NDArray[np.float32]":
 
 def look_up_tokens(sentences: Iterable[Sequence[int]], vocabulary: Vocabulary) -> list[list[str]]:
     """Return the tokens of sentences of token IDs."""
-    return [[vocabulary.tokens[number] for number in numbers] for numbers in sentences]
+    return [[*map(vocabulary.tokens.__getitem__, numbers)] for numbers in sentences]
 
 
 def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:

@@ -24,6 +24,17 @@ _STYLED = re.compile(
 mathematical letters."""
 
 
+_ORDINARY = "!-~\xa1-\xac\xae-\u02ff\u0400-\u0482\u2010-\u2027"
+_NORMALIZED = re.compile(f"[{_ORDINARY}]++(?: [{_ORDINARY}]++)*+")
+"""A normalised line of Latin or Cyrillic script; most lines are like this."""
+
+_LETTERS = "A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u012f\u0131-\u017f\u0400-\u0481\u048a-\u052f"
+PLAIN_WORD = re.compile(f"[{_LETTERS}]+")
+_PLAIN_TOKEN = f"[{_LETTERS}]++(?:['’-][{_LETTERS}]++)*+[,;:.!?]?+"
+PLAIN_LINE = re.compile(f"{_PLAIN_TOKEN}(?: (?:{_PLAIN_TOKEN}|[;:?!–—-]))*+")
+"""A normalised line of Latin or Cyrillic words, without literals, quotation marks and symbols."""
+
+
 def normalize(line: str) -> str:
     """Return ``line`` in NFC, with single spaces and without invisible characters.
 
@@ -32,6 +43,8 @@ def normalize(line: str) -> str:
     Separators of lines and fields (U+0009 to U+000D, U+001C to U+001F, U+0085, U+2028, U+2029)
     become spaces. Case, digits and punctuation do not change. The function is idempotent.
     """
+    if _NORMALIZED.fullmatch(line):
+        return line
     line = _INVISIBLE.sub("", line).replace(WORD_BOUNDARY, "_")
     line = _STYLED.sub(lambda styled: unicodedata.normalize("NFKC", styled[0]), line)
     return _SPACES.sub(" ", unicodedata.normalize("NFC", line)).strip()

@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
 
@@ -143,6 +144,17 @@ class Restorer:
         words = dict.fromkeys(word for word in _WORD.findall(restored) if word not in before)
         return Restored(restored, (*words,), self.list_unknown_words(restored, keep))
 
+    @cached_property
+    def _settled(self) -> frozenset[str]:
+        """The known words that are not another word without its accents."""
+        return frozenset(self.words) - self.accents.keys()
+
+    def keeps(self, words: Iterable[str]) -> bool:
+        """Return whether ``restore`` changes and reports none of these words in lower case."""
+        if not self.words:
+            return self.accents.keys().isdisjoint(words)
+        return self._settled.issuperset(words)
+
     def _restore_case(self, lowered: str) -> str:
         """Return a lower-case line in ordinary case."""
         restored = _WORD.sub(lambda match: self._find_form(match[0]), lowered)
@@ -242,7 +254,7 @@ def find_odd_case(line: str) -> OddCase | None:
     or an article. A line is in lower case if it has no capital.
     """
     tokens = line.split()
-    small = sum(token[0].isalpha() and token[0].islower() for token in tokens)
+    small = sum(map(str.islower, tokens))
     if small > len(tokens) // WORDS_PER_EXCEPTION and not line.islower():
         return None  # a fast path for nearly all lines
     words = [letters for token in tokens if (letters := "".join(_WORD.findall(token)))]

@@ -182,6 +182,8 @@ class Subwords:
         The unknown token is written as ``<unk>``, passed in two parts because SentencePiece would
         write another sign for the whole.
         """
+        if SPECIALS[UNK] not in tokens:
+            return self._processor.decode([*tokens])
         split = {SPECIALS[UNK]: ("<", "unk>")}
         return self._processor.decode([p for token in tokens for p in split.get(token, (token,))])
 

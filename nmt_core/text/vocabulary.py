@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 
 from nmt_core.base import files
@@ -48,6 +49,7 @@ class Vocabulary:
             for number, token in enumerate(tokens)
             if number >= UNK and not token.startswith(TAG_BEGIN)
         }
+        self._skipped = {PAD, BOS, EOS, *self.tags.values()}
         if len(set(self.tokens)) != len(self.tokens):
             [(repeated, count)] = Counter(tokens).most_common(1)
             raise BundleError(f"a vocabulary has {repeated!r} {count} times; write it again")
@@ -100,9 +102,8 @@ class Vocabulary:
 
         Tokens that are spelt like PAD, BOS, EOS or a tag are also UNK.
         """
-        return [self._ids.get(token, UNK) for token in tokens]
+        return [*map(self._ids.get, tokens, repeat(UNK))]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the tokens of these IDs without PAD, BOS, EOS and tags."""
-        skipped = {PAD, BOS, EOS, *self.tags.values()}
-        return [self.tokens[number] for number in ids if number not in skipped]
+        return [self.tokens[number] for number in ids if number not in self._skipped]

@@ -23,9 +23,6 @@ MAX_DEVIATIONS = 4.0
 MIN_UNKNOWN_SENTENCES = 20
 """Minimum validation sentences with unknown words to estimate confidence of such sentences."""
 
-RUN_TOKENS = 3
-"""Tokens of a run whose second occurrence counts as repetition."""
-
 
 class FeatureWeight(Config):
     """The weight of a feature in the log-odds, per standard deviation from its mean."""
@@ -92,12 +89,15 @@ class ConfidenceModel(Config):
 
     def estimate(self, sources: Sequence[str], translations: Sequence[Translation]) -> list[float]:
         """Return the probability that the translation of each source is good, from 0 to 1."""
+        weights = [(name, own.mean, own.scale, own.weight) for name, own in self.features.items()]
         estimated = []
         for features in map(measure_features, sources, translations):
             log_odds = self.intercept
-            for name, own in self.features.items():
-                deviation = (features[name] - own.mean) / own.scale
-                log_odds += own.weight * min(max(deviation, -MAX_DEVIATIONS), MAX_DEVIATIONS)
+            for name, mean, scale, weight in weights:
+                deviation = (features[name] - mean) / scale
+                if not -MAX_DEVIATIONS < deviation < MAX_DEVIATIONS:
+                    deviation = math.copysign(MAX_DEVIATIONS, deviation)
+                log_odds += weight * deviation
             estimated.append(0.5 * (1 + math.tanh(0.5 * log_odds)))
         return estimated
 
@@ -142,7 +142,7 @@ def measure_features(source: str, translation: Translation) -> dict[str, float]:
     text, ids = translation.text, translation.ids
     length = math.log(1 + len(text))
     ratio = length - math.log(1 + len(normalize(source)))
-    runs = [ids[start : start + RUN_TOKENS] for start in range(len(ids) - RUN_TOKENS + 1)]
+    runs = [*zip(ids, ids[1:], ids[2:], strict=False)]
     return {
         "score": translation.score,
         "source_length": length - ratio,

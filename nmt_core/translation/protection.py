@@ -6,7 +6,7 @@ start. Numbers and glossary terms are replaced only if the first translation los
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,7 +35,7 @@ from nmt_core.literals.masking import (
     write_literals,
 )
 from nmt_core.search.settings import SearchConfig
-from nmt_core.text.normalize import normalize
+from nmt_core.text.normalize import PLAIN_LINE, PLAIN_WORD, normalize
 from nmt_core.text.restoration import OddCase, Restored, Restorer, capitalize, find_odd_case
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.words import ENDING, UNALIGNED, Span, find_words, list_words
@@ -88,6 +88,9 @@ def find_flaws(
         yield Breach(FLAW, "", "", "too long")
     if translation == source and sum(map(str.islower, words)) >= MIN_COPIED_WORDS:
         yield Breach(FLAW, "", "", "copied")
+
+
+_find_letter_loop = lru_cache(maxsize=2**16)(find_letter_loop)
 
 
 def is_flaw(breach: Breach) -> bool:
@@ -177,14 +180,26 @@ class Protector:
         self.has_symbols = not any({*ALL_SYMBOLS}.difference(tokens) for tokens in known)
         words = restorer.words if restorer else ()
         self._reads_references = not ENTITY_NAMES.isdisjoint(words)
+        self._limit_length = cache(search.limit_length)
 
     @cached_property
     def _known_marks(self) -> frozenset[str]:
         return list_known_marks(self.source.vocabulary.tokens)
 
+    def _is_plain(self, line: str) -> bool:
+        """Return whether a line has only known words in ordinary case and spelling."""
+        if self.terms or not PLAIN_LINE.fullmatch(line):
+            return False
+        if self.restorer is None or (self.restorer.case and find_odd_case(line)):
+            return self.restorer is None
+        return self.restorer.keeps(PLAIN_WORD.findall(line.lower()))
+
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line for the first search; ``unquoted`` removes outer quotation marks."""
         written = line.line if isinstance(line, Tokenized) else line
+        if self._is_plain(written):
+            read, masked = self.source.tokenize(line), MaskedLine(written, {}, written[0].isupper())
+            return ProtectedLine(written, [], read, masked, None, Restored(written), False, False)
         is_read = self._reads_references or "&" not in written
         text = written if is_read else resolve_references(written)
         literals = find_literals(text, self.languages[0], self.terms)
@@ -241,6 +256,11 @@ class Protector:
 
     def finish(self, line: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with symbols replaced by literals, and with its breaches."""
+        restored, unknown = line.restored.restored_words, line.restored.unknown_words
+        if self._is_sound(line, translation):
+            if restored or unknown:
+                return translation._replace(restored_words=restored, unknown_words=unknown)
+            return translation
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
         text = restore(written, line.masked, in_capitals=in_capitals)
@@ -260,7 +280,7 @@ class Protector:
             line.line,
             written,
             tokens=len(translation.ids) + 1,
-            limit=self.search.limit_length(read),
+            limit=self._limit_length(read),
             literals=[literal.text for literal in line.literals],
         )
         return translation._replace(
@@ -268,8 +288,22 @@ class Protector:
             tokens=tokens,
             source_tokens=source_tokens,
             breaches=(*breaches, *flaws),
-            restored_words=line.restored.restored_words,
-            unknown_words=line.restored.unknown_words,
+            restored_words=restored,
+            unknown_words=unknown,
+        )
+
+    def _is_sound(self, line: ProtectedLine, translation: Translation) -> bool:
+        """Return whether plain words translate a line without literals, and have no flaw."""
+        text = translation.text
+        if line.literals or line.odd_case or self.terms or not PLAIN_LINE.fullmatch(text):
+            return False
+        words = PLAIN_WORD.findall(text)
+        tokens = len(line.text.tokens) + len(line.text.tags) + 1
+        return (
+            text != line.line
+            and len(translation.ids) + 1 < self._limit_length(tokens)
+            and not find_loop(words)
+            and not any(map(_find_letter_loop, words))
         )
 
     def insert_lost_literals(self, line: ProtectedLine, translation: Translation) -> Translation:

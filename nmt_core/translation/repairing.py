@@ -56,6 +56,8 @@ class _Repair:
         They have the outer quotation marks of the line, and character references if it has some.
         """
         best, line = self.choose(), self.line
+        if best is self.first[0] and not (line.is_unquoted or line.is_escaped):
+            return self.first
         ordered = [best, *(each for each in self.first if each is not best)][: len(self.first)]
         texts = [
             requote(each.text, line.line) if line.is_unquoted else each.text for each in ordered

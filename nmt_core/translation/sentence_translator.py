@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from nmt_core.base.errors import ConfigError
@@ -255,9 +255,13 @@ class SentenceTranslator:
         configured = self.config.beam.beam_size
         return self.config.batch_tokens * configured // max(configured, hypotheses)
 
+    @cached_property
+    def _change(self) -> Callable[..., BeamConfig]:
+        return lru_cache(maxsize=64)(self.config.beam.change)
+
     def _configure(self, **changes: float | None) -> BeamConfig:
         """Return the search settings with changes; None keeps a setting."""
-        search = self.config.beam.change(**changes)
+        search = self._change(**changes)
         if search.unknown != "copy" or self.engine.has_attention:
             return search
         has_attention = self.full.attend([[EOS]], [()]) is not None

@@ -13,7 +13,8 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.restoration import Restorer
-from nmt_core.translation.protection import is_flaw
+from nmt_core.translation.protection import Protector, is_flaw
+from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
 
@@ -42,6 +43,36 @@ WORDS = ("das", "Haus", "steht,", "und", "Äpfel")
 
 
 LINES = st.lists(st.sampled_from([*WORDS, *LITERALS]), min_size=1, max_size=8).map(" ".join)
+
+
+class ThoroughProtector(Protector):
+    """Has no fast path for plain lines."""
+
+    def _is_plain(self, line):
+        return False
+
+    def _is_sound(self, line, translation):
+        return False
+
+
+PARTS = ("das", "Haus", "fur", "für", "d'été", "Ist", "da-rin", "HA", "x", "hahahahaha", "Straße")
+MARKS = (" ", ", ", ". ", " - ", "! ", " 5 ", "  ", " „", "...", "& ", ":-) ")
+PLAIN = st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(MARKS)), min_size=1).map(
+    lambda pairs: "".join(f"{word}{mark}" for word, mark in pairs).strip()
+)
+LEARNT = Restorer.learn(["Das Haus ist für den Sommer, d'été."] * 12)
+
+
+@given(PLAIN, PLAIN)
+def test_plain_lines_are_treated_like_others(line, written):
+    own = scripted_translator()
+    given = own.source, own.target, LANGUAGES.codes, LEARNT, own.config.beam, lambda: None, ()
+    fast, thorough = Protector(*given), ThoroughProtector(*given)
+    assert fast.protect(line) == thorough.protect(line)
+
+    translation = Translation(written, -1.0, (), (), tuple(range(len(written))))
+    finished = [each.finish(each.protect(line), translation) for each in (fast, thorough)]
+    assert finished[0] == finished[1]
 
 
 @given(st.lists(LINES, max_size=4))

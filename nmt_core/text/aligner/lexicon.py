@@ -202,6 +202,13 @@ def weigh_jumps(weights: Array, lengths: Numbers) -> tuple[Array, Array]:
     return matrix, np.where(positions[:, None] <= lengths, sums, 1.0)
 
 
+def _carry(values: Array, weights: Array) -> Array:
+    """Return the weighted sum of values, (P, B), at each position; a pair depends on no other."""
+    if values.shape[1] == 1:  # einsum would sum one column in another order
+        return np.add.reduce(values[:, None] * weights[:, :, None], axis=0)
+    return np.einsum("pq,pb->qb", weights, values)
+
+
 def sum_alignments(
     linked: Array, none: Array, weights: Array, norms: Array, lengths: Numbers
 ) -> Posteriors:
@@ -221,7 +228,7 @@ def sum_alignments(
     state[0] = 1
     posteriors, scales = np.zeros_like(linked), np.ones((words, pairs))
     for word in range(words):
-        arriving = np.add.reduce((state / norms)[:, None] * weights[:, :, None], axis=0)
+        arriving = _carry(state / norms, weights)
         arrived = linked[word] * arriving
         after = arrived + none[word] * state
         scales[word] = scale = np.where(inside[word], np.add.reduce(after, axis=0), 1.0)
@@ -231,7 +238,7 @@ def sum_alignments(
     for word in range(words - 1, -1, -1):
         posteriors[word] *= future
         leading = linked[word] * future / scales[word]
-        onward = np.add.reduce(leading[:, None] * weights.T[:, :, None], axis=0) / norms
+        onward = _carry(leading, weights.T) / norms
         staying = none[word] * future / scales[word]
         future = np.where(inside[word], onward + staying, future)
     return posteriors, np.log(scales).sum(axis=0)

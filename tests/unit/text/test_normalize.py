@@ -130,3 +130,11 @@ def test_each_side_is_split_by_its_language(tmp_path):
 
     assert (source, target) == (["we meet times ."], ["we ca meet times ."])
     assert (metrics["test_source_tokens"], metrics["test_target_tokens"]) == (4, 5)
+
+
+def test_fast_path_changes_no_character():
+    """The control character, which is removed, forces the thorough path."""
+    characters = [chr(number) for number in range(0x2200) if not 0xD800 <= number < 0xE000]
+    changed = [c for c in characters if normalize(c) != normalize(f"\x00{c}")]
+    pairs = [c for c in characters if normalize(f"e{c} x") != normalize(f"\x00e{c} x")]
+    assert (changed, pairs) == ([], [])
