@@ -86,6 +86,7 @@ BARE = {"game", "instrument", "lesson", "subject"}
 """Sorts of nouns that never have a determiner."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("symbol", "phrases", "case"),
     [*product(["word"], [DEBATES], CASES), *product(["n"], [EVERYDAY], ["nom", "acc", "dat"])],
@@ -126,7 +127,6 @@ def test_each_phrase_of_a_sample_agrees():
             if found[1] not in PRONOUNS and found[3] in FORMS and "bissch" not in found[2]:
                 assert read_phrase(found[1], found[2], found[3]), (found[0], text)
                 count += 1
-
     assert count > 400
 
 

@@ -100,6 +100,7 @@ def test_each_document_has_its_own_source(tmp_path):
     assert "is not a file" in refuse(*words, tmp_path / "none.txt")
 
 
+@pytest.mark.slow
 def test_commands_on_an_export_agree_with_python(tmp_path):
     exported, _ = export_multilingual(tmp_path / "models")
     line, chosen = LINES[0], Translator.load(exported, engine="torch").choose("en", "fr")
