@@ -39,7 +39,7 @@ BUDGETS = {
     "tests/unit/documents": 2635,
     "tests/unit/evaluation": 1419,
     "tests/unit/extensions": 1585,
-    "tests/unit/flows": 2480,
+    "tests/unit/flows": 2442,
     "tests/unit/infra": 973,
     "tests/unit/literals": 578,
     "tests/unit/models": 1484,

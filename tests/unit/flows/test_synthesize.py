@@ -1,6 +1,5 @@
 """What synthesizing does, in which order, without servers, teachers and training."""
 
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +11,6 @@ from flows import synthesize as flow_module
 from flows.learn import learn
 from flows.synthesize import synthesize_and_train
 from nmt_core.base.errors import ConfigError, NmtError
-from nmt_core.base.languages import read_languages
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.synthesis.composition import SynthesisConfig
@@ -116,26 +114,6 @@ def test_missing_files_are_reported_before_contacting_a_server(flow, patch):
         ran = invoke(flow_module.main, *told.split())
         assert ran.exit_code == 1
         assert missing in ran.stderr
-
-
-def test_the_command_has_all_options(flow):
-    given, checked = [], []
-    flow.install(
-        flow_module,
-        check_inputs=lambda config, pairs: checked.append((config, *map(str, pairs))),
-        check_server=lambda: None,
-        run_in_child=nullcontext,
-        synthesize_and_train=lambda *a, **k: given.append((*a, k)) or [WRITTEN],
-    )
-    words = "teacher train.seed=7 --student --text a.de --text b.de --backward --direction de-en"
-    ran = invoke(flow_module.main, *words.split())
-    texts = (Path("a.de"), Path("b.de"))
-    config = SynthesisConfig(
-        teacher=Path("teacher"), text=texts, backward=True, direction=read_languages("de-en")
-    )
-    assert given == [(config, {"student": True, "settings": ["train.seed=7"]})]
-    assert checked == [(config, "de-en")]
-    assert "| kept | 400 |" in ran.stdout
 
 
 def test_an_export_of_this_clone_is_copied_first(monkeypatch, tmp_path):

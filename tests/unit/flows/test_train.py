@@ -228,23 +228,6 @@ def test_stage_is_reproduced_unless_it_is_done(patch, shared):
     assert (dvc.call_args.args, dvc.call_args.kwargs["shared"]) == (("train",), shared)
 
 
-@pytest.mark.parametrize("done", range(len(STAGES) + 1))
-def test_stages_run_in_order_after_text_is_checked(patch, done):
-    """Text is not checked if no stage trains."""
-    calls, number_of_train = [], STAGES.index("train")
-    task = SimpleNamespace(
-        with_options=lambda *, task_run_name: (
-            lambda stage, *, shared, done: calls.append((stage, done))
-        )
-    )
-    patch(train, reproduce=task)
-    patch(dvc_program, count_done=lambda stages: done)
-    train.run_stages(STAGES, shared=False, before_training=lambda: calls.append("check"))
-    if done <= number_of_train:
-        assert calls.pop(number_of_train) == "check"
-    assert calls == [(stage, number < done) for number, stage in enumerate(STAGES)]
-
-
 @pytest.mark.parametrize("server", [None, "http://127.0.0.1:1/api"])
 @pytest.mark.parametrize("done", [0, 1, 2])
 def test_an_own_server_starts_only_for_work(patch, server, done):
