@@ -10,9 +10,11 @@ from typing import Any
 
 from babel import Locale
 
-from nmt_core.base import config
+from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, suggest
 from nmt_core.base.languages import read_languages
+from nmt_core.base.seal import explain_unreadable
+from nmt_core.models.settings import read_model_config
 from nmt_core.training.settings import Budget
 from stages import paths
 from stages.configure import auto
@@ -136,7 +138,8 @@ def compose_settings(
         named = [f"{group}={name}" for group, name in choices.items() if name != auto.AUTO]
         values = compose_groups([*named, *presets], conf=conf) if choices else read(paths.PARAMS)
         values["download"] = {**values.get("download", {}), **text}
-        return apply_changes(apply_changes(values, [*chosen]), settings)
+        values = apply_changes(apply_changes(values, [*chosen]), settings)
+        return values if not choices or "model" in choices else take_initial_model(values, settings)
 
     values = compose([], [])
     if automatic := [group for group in auto.GROUPS if choices.get(group) == auto.AUTO]:
@@ -157,6 +160,17 @@ def compose_settings(
         corpora = ", ".join(values["download"]["corpora"])
         say(f"the text is {corpora}; TEXT= or DATA= chooses other text")
     return values
+
+
+def take_initial_model(values: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Return settings with the model of the export that training starts from, if there is one."""
+    start = values["download"].get("initial_model", {})
+    path = Path(start.get("folder", "")) / "model.json"
+    if start.get("kind") != "bundle" or not path.exists():
+        return values
+    with explain_unreadable(path):
+        values["train"]["model"] = read_model_config(files.read_json(path)).model_dump(mode="json")
+    return apply_changes(values, [each for each in settings if each.startswith("train.model.")])
 
 
 def find_text(request: Request, *, say: Say) -> dict[str, Any]:

@@ -183,6 +183,15 @@ def test_text_implies_automatic_choices(folder):
     assert named["train"]["budget"]["steps"] == 1400
 
 
+def test_a_start_brings_its_model(folder):
+    (folder / "model.json").write_text('{"architecture": "transformer", "width": 64}')
+    settings = ["download.initial_model.folder=.", "train.model.dropout=0.0"]
+    values, _ = compose(text="train.de train.en", start="bundle", settings=settings)
+    model = values["train"]["model"]
+
+    assert (model["width"], model["dropout"]) == (64, 0.0)
+
+
 def test_unknown_sizes_take_a_preset(folder, monkeypatch):
     monkeypatch.setattr(auto, "renew_index", lambda _: None)
     words = {"text": "opus:Books/v1", "languages": "de-en"}
