@@ -335,9 +335,11 @@ def test_compared_texts_stay(formula, kept):
         ("<w><x:calcPr calcId='1'/></w>", "<w><x:calcPr calcId='1' fullCalcOnLoad=\"1\"/></w>"),
         ("<w><sheets></sheets><a/></w>",
          '<w><sheets></sheets><calcPr fullCalcOnLoad="1"/><a/></w>'),
-        ("<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames></x:w>",
-         "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames>",
-         '<x:calcPr fullCalcOnLoad="1"/></x:w>'),
+        (
+            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames></x:w>",
+            "<x:w><x:sheets></x:sheets>\n<x:definedNames></x:definedNames>"
+            '<x:calcPr fullCalcOnLoad="1"/></x:w>',
+        ),
     ],
 )  # fmt: skip
 def test_formulas_are_recalculated(before, after):

@@ -133,9 +133,12 @@ def compose_old(source):
 @pytest.mark.parametrize(
     ("source", "passages", "shouted"),
     [
-        ('a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/>',
-         '<x id="CLOSE_TAG_B"/> d<x id="LINE_BREAK"/> e <x id="START_X"/>', ["a <b <c>> d* e "],
-         None),
+        (
+            'a <x id="START_TAG_B_1"/>b <x id="START_LINK"/>c<x id="CLOSE_LINK"/>'
+            '<x id="CLOSE_TAG_B"/> d<x id="LINE_BREAK"/> e <x id="START_X"/>',
+            ["a <b <c>> d* e "],
+            None,
+        ),
         ('<![CDATA[a <b>]]><x id="1"/> c <g id="2">d<![CDATA[ ]]]]><![CDATA[> &lt; e]]></g>',
          ["a ", "*c <d ]]> < e>"],
          '<![CDATA[A <b>]]><x id="1"/><![CDATA[ C ]]><g id="2"><![CDATA[D ]]&gt; &lt; E]]></g>'),
