@@ -8,8 +8,6 @@ import pytest
 from tests.support.formats import workbook
 from tests.support.projects import begin
 
-pytestmark = pytest.mark.slow
-
 SETTINGS = (
     "train.budget.steps=20 train.training.validate_every=10 export.engines=[] "
     "evaluate.pictures=0 "

@@ -23,7 +23,7 @@ UNMEASURED = (
 ALONE = "train.compute.threads=1 evaluate.threads=1"
 """Factor for two threads that share the CPU with other tests: they take half as long again."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # minutes; longer on a busy machine
+pytestmark = pytest.mark.timeout(3600)  # minutes; longer on a busy machine
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,6 @@ import pytest
 from nmt_core.base import files
 from tests.support import projects
 
-pytestmark = pytest.mark.slow
-
 SETTINGS = projects.SMALL | projects.TRANSFORMER | projects.SCHEDULE
 SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in name}
 SETTINGS["tokenize.subwords.vocab_size"] = 300

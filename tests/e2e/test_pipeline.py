@@ -28,8 +28,6 @@ from tests.support.projects import (
 
 MAKE_REPRO = "make --silent --old-file .venv/ready repro"
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):

@@ -14,7 +14,6 @@ def pytest_collection_modifyitems(items):
     """Mark all tests of this folder."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.timeout(1800))  # including fixtures, on a busy machine
 
 

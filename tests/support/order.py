@@ -2,9 +2,14 @@
 
 from zlib import crc32
 
+import pytest
+
 SHARES = 5
 
-FIRST = ("tests/orchestration/", "tests/e2e/", "tests/integration/")
+SYSTEMS = ("tests/orchestration/", "tests/e2e/")
+"""Folders of tests that start whole systems, which are all slow; `make test-fast` skips them."""
+
+FIRST = (*SYSTEMS, "tests/integration/")
 """Folders with the slowest files, so that no process starts one of them at the end."""
 
 
@@ -14,8 +19,12 @@ def pytest_addoption(parser):
     parser.addoption("--share", choices=shares, help="of the slow tests")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by mark
 def pytest_collection_modifyitems(config, items):
     """Start with the slowest files; pytest-xdist distributes files in this order."""
+    for item in items:
+        if item.nodeid.startswith(SYSTEMS):
+            item.add_marker(pytest.mark.slow)
     if share := config.getoption("share"):
         left_out = [item for item in items if is_slow(item) and find_share(item) != int(share)]
         config.hook.pytest_deselected(items=left_out)

@@ -49,11 +49,11 @@ BUDGETS = {
     "tests/unit/text": 1362,
     "tests/unit/training": 1207,
     "tests/unit/translation": 3126,
-    "tests/e2e": 580,
+    "tests/e2e": 574,
     "tests/integration": 3808,
     "tests/laws": 5523,
     "tests/orchestration": 2413,
-    "tests/support": 3545,
+    "tests/support": 3554,
     "tests/unit": 1130,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
