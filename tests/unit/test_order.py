@@ -4,15 +4,19 @@ from types import SimpleNamespace
 
 from tests.support.order import SHARES, pytest_collection_modifyitems
 
-NAMES = [
-    *(f"tests/unit/test_{letter}.py::{letter}" for letter in "badc"),
-    *(f"tests/orchestration/test_{letter}.py::{letter}" for letter in "zy"),
-]
+UNIT = [f"tests/unit/test_{letter}.py::{letter}" for letter in "badc"]
+SYSTEM = [f"tests/orchestration/test_{letter}.py::{letter}" for letter in "zy"]
 
 
-def collect(share, *, marks):
+def make_item(name, marks):
+    own = dict.fromkeys(marks, True)
+    add = lambda mark: own.update({mark.name: True})
+    return SimpleNamespace(nodeid=name, get_closest_marker=own.get, add_marker=add)
+
+
+def collect(share, marks=()):
     """Return the names of tests that run."""
-    items = [SimpleNamespace(nodeid=name, get_closest_marker=marks.get) for name in NAMES]
+    items = [make_item(name, marks) for name in [*UNIT, *SYSTEM]]
     hook = SimpleNamespace(pytest_deselected=lambda *, items: None)
     config = SimpleNamespace(getoption={"share": share}.__getitem__, hook=hook)
     pytest_collection_modifyitems(config, items)
@@ -20,7 +24,8 @@ def collect(share, *, marks):
 
 
 def test_each_slow_test_is_in_one_share():
-    assert collect(None, marks={"slow": True}) == [*NAMES[4:], *NAMES[:4]]
-    runs = [collect(str(share + 1), marks={"slow": True}) for share in range(SHARES)]
-    assert sorted(name for run in runs for name in run) == sorted(NAMES)
-    assert sorted(collect("1", marks={})) == sorted(NAMES)
+    shares = [str(share + 1) for share in range(SHARES)]
+    assert collect(None) == [*SYSTEM, *UNIT]
+    for marks, always in ((["slow"], []), ([], UNIT)):
+        runs = [name for share in shares for name in collect(share, marks)]
+        assert sorted(runs) == sorted([*SYSTEM, *(set(UNIT) - set(always)), *always * SHARES])
