@@ -54,7 +54,7 @@ BUDGETS = {
     "tests/laws": 5523,
     "tests/orchestration": 2413,
     "tests/support": 3554,
-    "tests/unit": 1133,
+    "tests/unit": 1136,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
 

@@ -10,8 +10,9 @@ SYSTEM = [f"tests/orchestration/test_{letter}.py::{letter}" for letter in "zy"]
 
 def make_item(name, marks):
     own = dict.fromkeys(marks, True)
-    add = lambda mark: own.update({mark.name: True})
-    return SimpleNamespace(nodeid=name, get_closest_marker=own.get, add_marker=add)
+    item = SimpleNamespace(nodeid=name, get_closest_marker=own.get)
+    item.add_marker = lambda mark: own.update({mark.name: True})
+    return item
 
 
 def collect(share, marks=()):
