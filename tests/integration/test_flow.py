@@ -65,6 +65,7 @@ class Toy(Copy):
                 "cmd": f"exec python stage.py {stage} {source} {target}",
                 "deps": ["stage.py", source],
                 "outs": [target],
+                "meta": {"pool": "cpu"},
             }
             for stage, source, target in zip(STAGES, names[:-1], names[1:], strict=True)
         }
