@@ -46,6 +46,8 @@ SLOW = "Langsam"
 class WordsAndSigns:
     """Splits lines into words and signs; it can be sent to another process."""
 
+    tags = ()
+
     def tokens(self, line):
         found = re.findall(r"\w+|[^\w\s]", line)
         return [f"▁{one}" if one[0].isalnum() else one for one in found]

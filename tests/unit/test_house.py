@@ -53,7 +53,7 @@ BUDGETS = {
     "tests/integration": 3808,
     "tests/laws": 5523,
     "tests/orchestration": 2413,
-    "tests/support": 3554,
+    "tests/support": 3556,
     "tests/unit": 1136,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
