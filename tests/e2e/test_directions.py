@@ -13,7 +13,6 @@ SETTINGS = {name: value for name, value in SETTINGS.items() if "demo" not in nam
 SETTINGS["tokenize.subwords.vocab_size"] = 300
 SET = projects.overrides(**SETTINGS)
 CHOICES = "TEXT='my/owls.de my/owls.en' LANGUAGES='de-en en-de' MODEL=transformer TRAIN=quick"
-MAKE_REPRO = f"make --silent --old-file .venv/ready repro {CHOICES} SET='{SET}'"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +26,7 @@ def project(tmp_path_factory):
         files.write_lines(copy.folder / f"my/owls.{code}", map(line.format, range(600)))
     copy.run(f"python -m stages.configure {CHOICES.lower()} {SET}")
     copy.run("dvc repro embeddings shard")
-    process = copy.start(MAKE_REPRO)
+    process = copy.start("dvc repro")
     copy.trained_to(projects.VALIDATE_EVERY + projects.LOG_EVERY)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
