@@ -27,7 +27,7 @@ from nmt_core.text.aligner.learning import Shortlist, learn_shortlist
 from nmt_core.text.aligner.pieces import ShortlistConfig
 from nmt_core.translation.bundle import Papers, write_bundle
 from nmt_core.translation.directions import DirectionConfig
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.translator import Translator
 from stages import paths
@@ -106,17 +106,17 @@ def run(
     }
 
 
-def read_compared(inputs: Inputs, count: int, seed: int) -> tuple[list[str], ...]:
-    """Return validation sentences, their references, and their directions if there are several."""
+def read_compared(inputs: Inputs, count: int, seed: int) -> HeldOutText:
+    """Return validation sentences to compare engines on, equally many of each direction."""
     directions = [*dict.fromkeys(inputs.directions)]
     if not directions:
-        return read_validation(inputs, count, seed)[:2]
+        return HeldOutText(*read_validation(inputs, count, seed)[:2])
     each = -(-count // len(directions))
     parts = [(d, read_validation(inputs, each, seed, d)) for d in directions]
-    return (
+    return HeldOutText(
         [line for _, part in parts for line in part[0]],
         [line for _, part in parts for line in part[1]],
-        [str(direction) for direction, part in parts for _ in part[0]],
+        [direction for direction, part in parts for _ in part[0]],
     )
 
 

@@ -55,8 +55,12 @@ def align(
     if aligner:
         chosen = load_aligner(aligner)
     elif learn:
-        show = "{}: log-likelihood {:.0f}".format
-        chosen = learn_aligner(lines, report=lambda *step: typer.echo(show(*step), err=True))
+        chosen = learn_aligner(lines, report=show_step)
         write_aligner(learn, chosen)
     if out is not None:
         files.write_lines(out, map(format_links, chosen.align(lines)))
+
+
+def show_step(step: str, log_likelihood: float) -> None:
+    """Print a step of the training."""
+    typer.echo(f"{step}: log-likelihood {log_likelihood:.0f}", err=True)

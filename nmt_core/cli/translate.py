@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -79,16 +79,16 @@ def translate(
     if confidence and not (translator.confidence_model or translator.directions):
         raise ConfigError("this model does not estimate confidence; remove --confidence")
     translator.config.beam.change(beam_size=beam_size)  # checks the options before any line is read
-    settings: Any = {"beam_size": beam_size, "whole": whole_lines}
-    settings |= {"source": source, "target": target}
-    translator.translate_texts([], **settings)
-    write = partial(format_line, checks=checks, confidence=confidence)
-    write_portions(
-        portions,
-        lambda own: [[each] for each in translator.translate_texts(own, **settings)],
-        write,
-        FLAG_BELOW,
+    search = partial(
+        translator.translate_texts,
+        source=source,
+        target=target,
+        beam_size=beam_size,
+        whole=whole_lines,
     )
+    search([])
+    write = partial(format_line, checks=checks, confidence=confidence)
+    write_portions(portions, lambda own: [[each] for each in search(own)], write, FLAG_BELOW)
 
 
 def format_line(

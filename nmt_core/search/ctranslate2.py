@@ -117,8 +117,7 @@ class CTranslate2Engine(Engine):
             rated = self._score([requests[row] for row in too_long], ended)
             scored = dict(zip(too_long, (rescore(each, search) for each in rated), strict=True))
         own = {row: self._read(each[: search.n_best], search) for row, each in found.items()}
-        own |= scored
-        return [own[row] for row in lengths]
+        return [scored.get(row, own[row]) for row in lengths]
 
     def _read(self, found: Sequence[FoundTokens], search: BeamConfig) -> list[Hypothesis]:
         """Return candidates with token IDs; at a limit, EOS replaces the last token."""
@@ -254,7 +253,8 @@ def check_tokens(folder: Path, source: Vocabulary, target: Vocabulary) -> None:
 
 
 MODEL_FILE = "model.bin"
-VERSION, SPECIFICATION = 6, "TransformerSpec"
+VERSION = 6
+SPECIFICATION = "TransformerSpec"
 ITEM_BYTES = (4, 1, 2, 4, 2, 2)
 """Bytes per number of each type: float32, int8, int16, int32, float16, bfloat16."""
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
-from nmt_core.base.languages import group_rows, read_languages
+from nmt_core.base.languages import Languages, group_rows
 from nmt_core.evaluation.registry import load_metric
 from nmt_core.models.settings import Seq2SeqConfig
 from nmt_core.search.engine import (
@@ -40,12 +40,17 @@ others differ by rounding."""
 MAX_BLEU_LOSS = 0.3
 """Maximum BLEU that an engine may lose compared with PyTorch, each with its own search."""
 
-
 MIN_PATIENCE_GAIN = 0.1
 """Minimum gain of BLEU by patience, which takes up to a fifth more time."""
 
-HeldOutText = tuple[Sequence[str], ...]
-"""Sentences, their references, and their directions in a multilingual model."""
+
+class HeldOutText(NamedTuple):
+    """Validation sentences to compare engines on."""
+
+    sources: Sequence[str]
+    references: Sequence[str]
+    directions: Sequence[Languages] = ()
+    """The direction of each sentence; empty for a model of one direction."""
 
 
 class Parity(Config):
@@ -92,7 +97,7 @@ def prepare_engines(
         translator: a translator that searches with PyTorch.
         model_config: settings of the model.
         folder: parent folder of the engines' folders.
-        text: held-out sentences, their references, and their directions in a multilingual model.
+        text: held-out sentences.
         threads: number of CPU threads.
         shortlist: shortlist for engines that support it.
     """
@@ -207,15 +212,15 @@ def search_text(
     beam = translator.config.beam.model_copy(update=changes)
     config = translator.config.model_copy(update={"beam": beam})
     searching = replace(translator, engine=engine, config=config)
-    return searching.translate_mixed(text[0], [*map(read_languages, *text[2:])] if text[2:] else ())
+    return searching.translate_mixed(text.sources, text.directions)
 
 
 def score_bleu(translator: Translator, best: Sequence[Translation], text: HeldOutText) -> float:
     """Return the BLEU of translations; for several directions, the mean."""
-    sides, scores = ([each.text for each in best], text[1], text[0]), []
-    own = str(translator.languages or "de-en")
-    for direction, rows in group_rows(text[2] if text[2:] else [own] * len(best)).items():
-        metric = load_metric("bleu", read_languages(direction).target)
+    sides, scores = ([each.text for each in best], text.references, text.sources), []
+    directions: Sequence[Languages | None] = text.directions or [translator.languages] * len(best)
+    for languages, rows in group_rows(directions).items():
+        metric = load_metric("bleu", languages.target if languages else "en")
         scores.append(metric.score(*([side[row] for row in rows] for side in sides)).value)
     return fmean(scores)
 

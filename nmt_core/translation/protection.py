@@ -190,9 +190,10 @@ class Protector:
         """Return whether a line has only known words in ordinary case and spelling."""
         if self.terms or not PLAIN_LINE.fullmatch(line):
             return False
-        if self.restorer is None or (self.restorer.case and find_odd_case(line)):
-            return self.restorer is None
-        return self.restorer.keeps(PLAIN_WORD.findall(line.lower()))
+        if self.restorer is None:
+            return True
+        is_odd = self.restorer.case and find_odd_case(line)
+        return not is_odd and self.restorer.keeps(PLAIN_WORD.findall(line.lower()))
 
     def protect(self, line: str | Tokenized, *, unquoted: bool = True) -> ProtectedLine:
         """Return a line for the first search; ``unquoted`` removes outer quotation marks."""
@@ -258,9 +259,7 @@ class Protector:
         """Return a translation with symbols replaced by literals, and with its breaches."""
         restored, unknown = line.restored.restored_words, line.restored.unknown_words
         if self._is_sound(line, translation):
-            if restored or unknown:
-                return translation._replace(restored_words=restored, unknown_words=unknown)
-            return translation
+            return translation._replace(restored_words=restored, unknown_words=unknown)
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
         text = restore(written, line.masked, in_capitals=in_capitals)

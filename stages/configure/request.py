@@ -139,7 +139,7 @@ def compose_settings(
         values = compose_groups([*named, *presets], conf=conf) if choices else read(paths.PARAMS)
         values["download"] = {**values.get("download", {}), **text}
         values = apply_changes(apply_changes(values, [*chosen]), settings)
-        return values if not choices or "model" in choices else take_initial_model(values, settings)
+        return adopt_model(values, settings) if choices and "model" not in choices else values
 
     values = compose([], [])
     if automatic := [group for group in auto.GROUPS if choices.get(group) == auto.AUTO]:
@@ -162,7 +162,7 @@ def compose_settings(
     return values
 
 
-def take_initial_model(values: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+def adopt_model(values: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """Return settings with the model of the export that training starts from, if there is one."""
     start = values["download"].get("initial_model", {})
     path = Path(start.get("folder", "")) / "model.json"

@@ -4,8 +4,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from itertools import chain, product
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.registry import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
-from nmt_core.translation.memory.journal import CorrectionJournal, select_corrections
+from nmt_core.translation.memory.journal import Correction, CorrectionJournal, select_corrections
 from stages import paths
 from stages.configure.compose import overlay_group
 from stages.registry.exported import HeldOut
@@ -126,10 +126,7 @@ def write_corrections(
     corrections = CorrectionJournal(config.journal).read()
     approved = {each.id for each in corrections if each.status == "approved"}
     chosen = [*select_corrections(corrections, languages, undecided=config.undecided)]
-    held_out, train = (
-        chain.from_iterable(files.read_lines(corpus / f"{split}.{side}") for split, side in texts)
-        for texts in (product(paths.SPLITS[1:], paths.SIDES), product(["train"], paths.SIDES))
-    )
+    held_out, train = (read_both_sides(corpus, *names) for names in (paths.SPLITS[1:], ["train"]))
     prepared = split_corrections(
         chosen,
         approved,
@@ -141,13 +138,15 @@ def write_corrections(
     )
     chosen_ids = {each.id for each in chosen}
     unchosen = [each for each in corrections if each.id not in chosen_ids]
-    reasons = Counter(
-        "other_languages"
-        if each.suggestion.languages != languages
-        else {"dropped": "dropped_by_hand"}.get(each.status, "superseded")
-        for each in unchosen
-    )
+    reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
     return _write(prepared, reasons, len(corrections), folder)
+
+
+def read_both_sides(corpus: Path, *splits: str) -> Iterator[str]:
+    """Yield the lines of both sides of each split."""
+    return chain.from_iterable(
+        files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
+    )
 
 
 def learn_screen_of_corpus(
@@ -233,6 +232,12 @@ def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: 
     """Return a digest of the corrections, the training's settings and the gate."""
     learning = config.model_dump(mode="json", include=set(MODEL_SETTINGS))
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
+
+
+def _find_drop_reason(correction: Correction, languages: Languages) -> str:
+    if correction.suggestion.languages != languages:
+        return "other_languages"
+    return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
 def _write(

@@ -115,7 +115,7 @@ def decide_both(contest: Contest, held_out: Verdict | None) -> Contest:
     if contest.outcome == "reject":
         return contest
     if held_out is None:
-        outcome, reason = ("hold", f"fewer than {MIN_HELD_OUT} corrections are held out for a test")
+        outcome, reason = "hold", f"fewer than {MIN_HELD_OUT} corrections are held out for a test"
     else:
         outcome, reason = held_out.outcome, f"on held-out corrections, {held_out.reason}"
     earlier = f"on the earlier test set: {contest.reason}"

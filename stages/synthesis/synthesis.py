@@ -45,7 +45,7 @@ def load_teacher(config: SynthesisConfig, languages: Languages) -> tuple[str, Tr
 
     Raises:
         BundleError: if the export is damaged.
-        ConfigError: if there is no export, or it does not translate in the direction.
+        ConfigError: if the export is missing, or lacks the direction.
     """
     folder, direction = config.teacher, languages.reversed if config.backward else languages
     if not folder.is_dir():
@@ -102,7 +102,7 @@ def synthesize(
     of all lines.
 
     Raises:
-        ConfigError: if the teacher is missing, or does not translate in the direction.
+        ConfigError: if the teacher is missing, or lacks the direction.
         CorpusError: if there is no text, or fewer than ``MIN_KEPT`` translations are usable.
     """
     present = paths.CORPUS, paths.MONOLINGUAL
@@ -163,7 +163,7 @@ def check_inputs(config: SynthesisConfig, directions: Iterable[Languages]) -> No
     """Check that the teacher and the named texts exist.
 
     Raises:
-        ConfigError: if the teacher is missing, or does not translate in one of the directions.
+        ConfigError: if the teacher is missing, or lacks one of the directions.
         BundleError: if the teacher's export is damaged.
         CorpusError: if a text is missing.
     """

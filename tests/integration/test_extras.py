@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 
 from nmt_core.base import packages, seal
 from nmt_core.base.languages import Languages
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from nmt_core.translation.translator import Translator
 from stages.tracking.journal import BUNDLE_DIGEST, Journal
 from stages.tracking.mlflow_run import list_requirements
@@ -90,7 +90,7 @@ def export_with_engine(folder, model):
         translator=translator,
         model_config=model,
         folder=folder / "scratch",
-        text=(LINES, LINES),
+        text=HeldOutText(LINES, LINES),
         threads=1,
     )
     return export(folder / "export", translator=translator, model=model, engines=engines)

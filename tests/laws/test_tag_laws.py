@@ -18,7 +18,7 @@ from nmt_core.text.side import Side
 from nmt_core.text.subword_sampling import SubwordSampling
 from nmt_core.text.tokenizer import Words
 from nmt_core.text.vocabulary import EOS, SPECIALS, TAG_BEGIN, UNK, Vocabulary
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from nmt_core.translation.forced_decoding import score_pairs
 from nmt_core.translation.translator import Translator
 from stages.runtime.drawn_pairs import draw_pairs, read_tagged
@@ -151,7 +151,7 @@ def bundle(tmp_path_factory):
         translator=translator,
         model_config=MODEL,
         folder=folder,
-        text=(LINES, LINES),
+        text=HeldOutText(LINES, LINES),
         threads=1,
     )
     return export(folder / "export", translator=translator, engines=engines)

@@ -8,7 +8,7 @@ import pytest
 
 from infra import images
 from nmt_core.base.languages import Languages
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from tests.support.projects import PROJECT
 from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
@@ -37,7 +37,7 @@ def model(tmp_path_factory):
         translator=translator,
         model_config=MODEL,
         folder=folder / "scratch",
-        text=(LINES, LINES),
+        text=HeldOutText(LINES, LINES),
         threads=1,
     )
     return export(folder / "export", translator=translator, engines=engines)

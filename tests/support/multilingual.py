@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass, replace
 
+from nmt_core.base.languages import read_languages
 from nmt_core.literals.glossary import Glossary
 from nmt_core.search.engine import Hypothesis
 from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import EOS, name_target
 from nmt_core.translation.directions import DirectionConfig
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from tests.support.scripted import ScriptedEngine, scripted_translator
 from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, MODEL, export
@@ -68,7 +69,7 @@ def export_multilingual(folder):
         translator=translator,
         model_config=MODEL,
         folder=folder,
-        text=(LINES, LINES, golden),
+        text=HeldOutText(LINES, LINES, [*map(read_languages, golden)]),
         threads=1,
         shortlist=Shortlist([*words], {}),
     )

@@ -15,7 +15,7 @@ from nmt_core.models.seq2seq import Seq2Seq
 from nmt_core.models.settings import RnnConfig, build_model, read_model_config
 from nmt_core.search.engine import PROGRAMS, Engine, Program
 from nmt_core.search.stepwise import greedy_search
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from tests.support.echoes import Echo
@@ -98,7 +98,7 @@ from nmt_core.search.engine import Program
             translator=tiny_translator(model=model),
             model_config=model,
             folder=tmp_path / name,
-            text=(LINES, LINES),
+            text=HeldOutText(LINES, LINES),
             threads=1,
         )[1]["copying_int8"]
         for name, model in models.items()

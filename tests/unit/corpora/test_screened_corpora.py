@@ -116,7 +116,7 @@ def test_inspection_drops_nothing_and_reports(params, tmp_path):
 
 @pytest.mark.parametrize("limit", [100, 300, 1000])
 def test_sample_does_not_depend_on_chunks(monkeypatch, tmp_path, limit):
-    """Of 11 blocks, 1, 4 or all are chosen, without blank lines."""
+    """The sample has 1, 4 or all of 11 blocks, without blank lines."""
     monkeypatch.setattr(inspection, "BLOCK_LINES", 50)
     sizes = {"one": 430, "two": 75}
     for name, count in sizes.items():

@@ -19,7 +19,7 @@ from nmt_core.translation.confidence import (
     FeatureWeight,
     measure_features,
 )
-from nmt_core.translation.engine_export import prepare_engines
+from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from nmt_core.translation.fitting import (
     L2_PENALTY,
     MIN_PER_CLASS,
@@ -302,7 +302,7 @@ def test_engines_use_their_own_confidence_model_first(tmp_path, judging, fitted)
         translator=judging,
         model_config=MODEL,
         folder=tmp_path / "scratch",
-        text=(LINES, LINES),
+        text=HeldOutText(LINES, LINES),
         threads=1,
     )
     folder = export(tmp_path / "export", translator=judging, engines=written)

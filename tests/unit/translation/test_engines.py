@@ -17,6 +17,7 @@ from nmt_core.text.aligner.learning import Shortlist
 from nmt_core.text.vocabulary import UNK
 from nmt_core.translation import engine_export, loading
 from nmt_core.translation.engine_export import (
+    HeldOutText,
     Parity,
     explain_disparity,
     measure_parity,
@@ -50,7 +51,7 @@ def prepare(folder, precisions=BOTH, *, model=MODEL, translator=None, shortlist=
         translator=translator or tiny_translator(),
         model_config=model,
         folder=folder,
-        text=(LINES * 3, LINES * 3),
+        text=HeldOutText(LINES * 3, LINES * 3),
         threads=1,
         shortlist=shortlist,
     )
@@ -296,7 +297,7 @@ class Misled:
 def test_parity_is_measured_greedily_and_as_configured():
     translator = tiny_translator(beam=BeamConfig(beam_size=4, n_best=3, max_length=12))
     misled = Misled(translator.engine)
-    text = LINES, LINES
+    text = HeldOutText(LINES, LINES)
     own = [search_text(translator, translator.engine, text, greedily=g) for g in (True, False)]
     measured = measure_parity(translator, misled, text, own)
     greedy, configured = misled.asked
