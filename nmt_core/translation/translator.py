@@ -197,7 +197,7 @@ class Translator(SentenceTranslator):
         if not self.directions:
             return self.choose(source, target).translate_texts(texts, **options)
         found = detect_directions(self.directions, texts, source, target)
-        return self.translate_mixed(texts, found, **options) if texts else []
+        return self.translate_mixed(texts, found, **options)
 
     def translate_mixed(
         self,
@@ -217,7 +217,7 @@ class Translator(SentenceTranslator):
             chosen, group = self.choose(*languages.codes), [texts[row] for row in rows]
             translated = chosen.translate_texts(group, beam_size=beam_size, whole=whole)
             translations |= zip(rows, translated, strict=True)
-        if directions:
+        if directions or not texts:
             return [translations[row] for row in range(len(texts))]
         if self.is_same_language:
             return [keep_text(text) for text in texts]

@@ -168,7 +168,7 @@ def adopt_model(values: dict[str, Any], settings: Sequence[str]) -> dict[str, An
     path = Path(start.get("folder", "")) / "model.json"
     if start.get("kind") != "bundle" or not path.exists():
         return values
-    with explain_unreadable(path):
+    with explain_unreadable(path, ConfigError):
         values["train"]["model"] = read_model_config(files.read_json(path)).model_dump(mode="json")
     return apply_changes(values, [each for each in settings if each.startswith("train.model.")])
 
