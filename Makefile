@@ -249,10 +249,10 @@ test-fast: $(DEV) ## Run the tests that start no programs, on all cores [SEED=]
 test: test-fast ## Run these and one whole pipeline with DVC, Prefect, MLflow and a server: five minutes [SEED=]
 	$(SLOWLY) whole -n 2 tests/integration $(SYSTEMS)
 
-test-slow: $(DEV) ## Run all other tests, with kills, outages and Chromium, or a fifth of them [SHARE=1 to 5]
+test-slow: $(DEV) ## Run all other tests, with kills, outages and Chromium, or a tenth of them [SHARE=1 to 10]
 	$(SLOWLY) "slow and not whole" -n 4 $(if $(SHARE),--share $(SHARE))
 
-test-all: test test-slow ## Run all tests: an hour [SHARE=1 to 5 SEED=]
+test-all: test test-slow ## Run all tests: an hour [SHARE=1 to 10 SEED=]
 
 bench: $(DEV) ## Compare the speed of training with a plain PyTorch loop
 	python -m benchmarks.training

@@ -8,6 +8,7 @@ import pytest
 from infra.servers.__main__ import build_servers
 from tests.support.fleet import Fleet
 from tests.support.processes import at_work_in
+from tests.support.reader import open_reader
 
 
 def pytest_collection_modifyitems(items):
@@ -46,3 +47,13 @@ def fleet(servers, tmp_path_factory):
     fleet = Fleet(servers, tmp_path_factory.mktemp("fleet"))
     with fleet.client:
         yield fleet
+
+
+@pytest.fixture(scope="module")
+def reader(request):
+    """A reader's terminal after the commands STARTED of the module; at the end, Ctrl-C."""
+    with open_reader() as reader:
+        for line in request.module.STARTED:
+            reader.types(line)
+        yield reader
+        reader.leaves()

@@ -4,7 +4,7 @@ from zlib import crc32
 
 import pytest
 
-SHARES = 5
+SHARES = 10
 
 SYSTEMS = ("tests/orchestration/", "tests/e2e/")
 """Folders of tests that start whole systems, which are all slow; `make test-fast` skips them."""

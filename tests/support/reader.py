@@ -40,6 +40,7 @@ BLOCK = re.compile(
 LASTING = ("make server", "make worker", "make mlflow", "make serve", ".venv/bin/nmt serve")
 """Commands that run until they are stopped."""
 
+CLONE = "git clone REPOSITORY nmt && cd nmt"
 READY = {"make worker": "started!", "make mlflow": r"runs of .+ are at (http\S+)"}
 """The output of such a command when it is ready, if the document has no addresses."""
 

@@ -1,0 +1,12 @@
+"""Run every command in docs/research.md as written, in order."""
+
+import pytest
+
+from tests.support.reader import CLONE, type_block, typed
+
+STARTED = (CLONE, "make repro")
+
+
+@pytest.mark.parametrize("block", typed("docs/research.md"), ids=str)
+def test_commands_have_the_documented_effects(reader, block):
+    type_block(reader, block)
