@@ -1,5 +1,6 @@
 """Run flows as programs: errors, locks, the Prefect server and signals."""
 
+import gc
 import os
 import signal
 import sys
@@ -100,6 +101,7 @@ def move_to_child() -> None:
     If a flow is killed, its child still has time to stop Prefect's temporary server and to record
     the end of the flow run, which would otherwise stay Running.
     """
+    gc.collect()  # an engine waits forever if it is destroyed where its threads do not run
     parent, child = os.getpid(), os.fork()
     if child:
         for number in (signal.SIGINT, signal.SIGTERM):

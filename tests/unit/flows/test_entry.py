@@ -1,5 +1,6 @@
 """A program that leaves no child behind: how it ends, whichever of its processes ends first."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -19,11 +20,23 @@ FOREVER = [sys.executable, "-c", "import time; time.sleep(60)"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="children are told on Linux")
 
 
+class Engine:
+    """An object of a reference cycle, as a translator that was checked and is not used again."""
+
+    def __init__(self):
+        self.itself, self.process = self, os.getpid()
+
+    def __del__(self):
+        if os.getpid() != self.process:
+            Path("destroyed").touch()
+
+
 def begin(work):
     """Work as a program that leaves no child behind; return the number of the process."""
     if number := os.fork():
         return number
     code = 99
+    Engine()
     try:
         with entry.run_in_child():
             code = work()
@@ -43,6 +56,15 @@ def kill_oneself():
 @pytest.mark.parametrize(("work", "code"), [(lambda: 7, 7), (kill_oneself, 137)])
 def test_it_ends_as_its_work_does(project, work, code):
     assert code == os.waitstatus_to_exitcode(os.waitpid(begin(work), 0)[1])
+
+
+def collect_garbage():
+    gc.collect()
+    return 1 if Path("destroyed").exists() else 0
+
+
+def test_what_the_program_no_longer_uses_is_destroyed_before(project):
+    assert os.waitstatus_to_exitcode(os.waitpid(begin(collect_garbage), 0)[1]) == 0
 
 
 def sleep():
