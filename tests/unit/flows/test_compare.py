@@ -1,7 +1,6 @@
 """What a comparison plans before it trains, and what it reports."""
 
 import shutil
-from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from unittest.mock import Mock, call
@@ -82,37 +81,6 @@ def test_text_is_named_by_words(tmp_path, monkeypatch):
 def test_one_training_does_not_count_twice():
     with pytest.raises(ConfigError, match="the model convs2s is named twice"):
         plan(models=["convs2s", "transformer", "convs2s"])
-
-
-@pytest.mark.parametrize(
-    ("words", "models", "settings", "budget"),
-    [
-        ([], ["rnn"], [], [None, None, None, 1]),
-        (
-            ["a", "data=x", "~b", "b", "--steps", "5", "--tokens=6", "--seconds=7", "--seeds=2"],
-            ["a", "b"],
-            ["data=x", "~b"],
-            [7.0, 5, 6, 2],
-        ),
-    ],
-)
-def test_input_is_checked_before_any_server(patch, words, models, settings, budget):
-    """Then everything is compared in a process that leaves no child behind."""
-    steps = []
-    patch(
-        compare,
-        read=lambda path: {"models": ["rnn"]} if path == compare.PRESETS else None,
-        plan_experiments=lambda *words, seeds: steps.append((*words, seeds)),
-        check_server=lambda: steps.append("check"),
-        run_in_child=lambda: nullcontext(steps.append("leave")),
-        compare=lambda *given: steps.append(given) or "result",
-    )
-    patch(comparison, render_report=lambda result: f"the {result}")
-    ran = invoke(compare.main, *words)
-
-    planned = compare.add_budget(settings, *budget[:3])
-    assert steps == [(models, planned, budget[3]), "check", "leave", (models, settings, *budget)]
-    assert ran.stdout.splitlines() == ["the result", f"written to {comparison.FOLDER}"]
 
 
 def test_scores_of_the_best_system_are_reported():
