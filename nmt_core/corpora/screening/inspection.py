@@ -249,7 +249,7 @@ def _explain_language(side: _Side, language: str, bases: Sequence[str]) -> str:
     elif language in bases:
         advice = "use another file or column"
     else:
-        advice = f"use another file or column, or set download.languages.{side.name}={language}"
+        advice = f"use another file or column, or name {language} in LANGUAGES="
     return f"the {side.name} is {language} and not {side.code}; {advice}"
 
 

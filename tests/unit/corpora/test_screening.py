@@ -455,11 +455,11 @@ def test_text_mostly_in_a_related_language_is_reported(line, code, kinds):
 
 def test_advice_names_a_language_that_helps():
     [finding] = find_faults(WRONG["wrong_language"](text()))
-    assert "download.languages.target=fr" in finding.sentence
+    assert "name fr in LANGUAGES=" in finding.sentence
     german = [Pair(pair.source, pair.source) for pair in text()[:200]]
     [finding] = find_faults(german)
     assert finding.kind == "wrong_language"
-    assert "download.languages" not in finding.sentence
+    assert "LANGUAGES" not in finding.sentence
     draw = random.Random(3)
     noise = [["".join(draw.choices("abcdefghijklmnop  ", k=60)) for _ in range(2)] for _ in text()]
     assert "zxx" not in str(inspect_sample([Pair(*pair) for pair in noise[:200]], LANGUAGES))
