@@ -60,10 +60,10 @@ AS_JSON = import json, sys; print(json.dumps({'settings': sys.argv[1:]} if sys.a
 # Each file of tests in one process, the longest first (tests/support/order.py), so that its fixtures
 # run once; and compiled tests are kept, even if other programs write no bytecode.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 pytest --dist loadfile --no-loadscope-reorder
-# All tests in these folders are slow; importing them takes several seconds.
-SYSTEMS := tests/e2e tests/orchestration
-QUICKLY = $(PYTEST) -n auto $(addprefix --ignore=,$(SYSTEMS)) -m
-SLOWLY = $(PYTEST) -m
+# All tests in tests/e2e and tests/orchestration are slow; importing them takes several seconds.
+FAST := tests/integration tests/laws tests/unit
+WHOLE = $(shell grep -lr --include='test_*.py' mark.whole tests/e2e tests/orchestration)
+EXAMPLES = $(if $(SEED),--hypothesis-profile random --hypothesis-seed $(SEED))
 
 # TEXT names files, corpora and URLs; DATA, MODEL, TRAIN and START choose presets of conf/; SET
 # passes single settings, as in
@@ -244,13 +244,13 @@ fix: $(DEV) ## Format the code, and fix what the linter can fix
 	ruff check --fix
 
 test-fast: $(DEV) ## Run the tests that start no programs, on all cores [SEED=]
-	$(QUICKLY) "not slow" $(if $(SEED),--hypothesis-profile random --hypothesis-seed $(SEED))
+	$(PYTEST) -n auto $(FAST) -m "not slow" $(EXAMPLES)
 
-test: test-fast ## Run these and one whole pipeline with DVC, Prefect, MLflow and a server: five minutes [SEED=]
-	$(SLOWLY) whole -n 2 tests/integration $(SYSTEMS)
+test: $(DEV) ## Run these and one whole pipeline with DVC, Prefect, MLflow and a server: five minutes [SEED=]
+	$(PYTEST) -n auto $(WHOLE) $(FAST) -m "not slow or whole" $(EXAMPLES)
 
 test-slow: $(DEV) ## Run all other tests, with kills, outages and Chromium, or a tenth of them [SHARE=1 to 10]
-	$(SLOWLY) "slow and not whole" -n 4 $(if $(SHARE),--share $(SHARE))
+	$(PYTEST) -n 4 -m "slow and not whole" $(if $(SHARE),--share $(SHARE))
 
 test-all: test test-slow ## Run all tests: an hour [SHARE=1 to 10 SEED=]
 

@@ -1,11 +1,13 @@
-"""The real servers, once for all tests of this folder."""
+"""The real servers, once for all tests of this folder; and MLflow in an empty project."""
 
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from infra.servers.__main__ import build_servers
+from stages.tracking import tracker
 from tests.support.fleet import Fleet
 from tests.support.processes import at_work_in
 from tests.support.reader import open_reader
@@ -57,3 +59,52 @@ def reader(request):
             reader.types(line)
         yield reader
         reader.leaves()
+
+
+@pytest.fixture
+def mlflow_here(project, monkeypatch):
+    """An empty project without a server, and a restored environment."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for name, value in tracker.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    # an earlier test may have set it for the whole process; importing MLflow takes two seconds
+    import_module("mlflow").set_tracking_uri(None)
+
+
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory):
+    """A migrated database, created once."""
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    import_module("mlflow").MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file
+
+
+@pytest.fixture
+def database(project, empty_database):
+    (project / "mlflow.db").write_bytes(empty_database.read_bytes())
+    return import_module("mlflow").MlflowClient(tracker.tracking_uri())
+
+
+@pytest.fixture
+def quick_tracking(mlflow_here, monkeypatch):
+    """Send often, and retry soon."""
+    monkeypatch.setattr(tracker, "SEND_SECONDS", 0.05)
+
+
+ECHO = """
+from mlflow.models import set_model
+from mlflow.pyfunc.model import PythonModel
+class Echo(PythonModel):
+    def predict(self, model_input: list[str], params=None) -> list[str]:
+        return model_input
+set_model(Echo())
+"""
+
+
+@pytest.fixture
+def echo(project, monkeypatch):
+    """Log a small model instead of the code that serves a translator."""
+    mlflow_run = "stages.tracking.mlflow_run"
+    monkeypatch.setattr(f"{mlflow_run}.MODEL_CODE", project / "code.py")
+    monkeypatch.setattr(f"{mlflow_run}.list_requirements", lambda _: ["mlflow"])
+    (project / "code.py").write_text(ECHO)

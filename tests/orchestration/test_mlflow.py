@@ -93,7 +93,6 @@ def _patient(monkeypatch):
     monkeypatch.setattr(tracking, "CLOSE_SECONDS", 120.0)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
 def test_first_run_creates_database_and_folder(project, caplog):
     train(1, 2)
@@ -113,7 +112,6 @@ open_client("{uri}")
 """End after some of the tables were created."""
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("_patient")
 def test_kill_during_migration_leaves_no_database(project, caplog):
     assert python(HALF.format(uri=tracking.tracking_uri())).wait() == -signal.SIGKILL
@@ -145,7 +143,6 @@ with tracking.open_tracker("f", experiment="e") as tracker:
 SELF_KILL = "os.kill(os.getpid(), 9)"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first_words", "last_words"),
     [(SELF_KILL, "pass"), ("time.sleep(600)", SELF_KILL)],
@@ -186,7 +183,6 @@ def python(code: str) -> subprocess.Popen:
 SYNC = "from stages.tracking.__main__ import app; app(['sync'])"
 
 
-@pytest.mark.slow
 def test_concurrent_syncs_create_one_run(database, project, monkeypatch):
     """The training is unknown to MLflow and still running."""
     up = tracking.tracking_uri()

@@ -27,7 +27,7 @@ from tests.support.processes import wait_for
 from tests.support.runs import journaled, only_run, points, said, train
 from tests.support.tiny import LINES, export, tiny_translator
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_tracking")]
+pytestmark = pytest.mark.usefixtures("quick_tracking")
 
 DEAD = "http://127.0.0.1:9"
 

@@ -141,7 +141,6 @@ def move_at_once(*, expected, moves):
     return {one.communicate()[0].strip() for one in movers}
 
 
-@pytest.mark.slow
 def test_concurrent_promotion_and_rollback_move_champion_once(three):
     promote(three, 2, 1, "second")
     said = move_at_once(expected=2, moves=("3", "back"))
@@ -149,7 +148,6 @@ def test_concurrent_promotion_and_rollback_move_champion_once(three):
     assert said == {"refused", {3: "3", 1: "back"}[number(three)]}
 
 
-@pytest.mark.slow
 def test_one_of_two_concurrent_promotions_is_rejected(three):
     said = move_at_once(expected=1, moves=("2", "3"))
 
@@ -168,7 +166,6 @@ registry.promote(2, expected=1, promotion="second", by="me", reason="better")
 """
 
 
-@pytest.mark.slow
 def test_kill_before_the_move_keeps_champion_and_lock(three):
     killed = start(KILLED)
     killed.communicate()
@@ -274,7 +271,6 @@ def systems():
     return taught
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("champion", "challenger", "expected"), [(0, 1, "promote"), (1, 0, "reject"), (1, 1, "hold")]
 )
@@ -375,7 +371,6 @@ def ask_server(address):
     return answer.status_code, answer.json().get("translatedText"), model
 
 
-@pytest.mark.slow
 def test_server_follows_promotions_and_rejects_broken_models(registry, project):
     """Requests during the change are answered by one of the two models."""
     translators = [tiny_translator(seed=seed) for seed in (1, 2)]

@@ -26,8 +26,6 @@ from tests.support.tiny import LINES, MODEL, export, tiny_translator
 
 TOLD = (PROJECT / "docs/integrate.md").read_text()
 
-pytestmark = pytest.mark.slow
-
 HIDE = """
 import sys
 from importlib.machinery import PathFinder
