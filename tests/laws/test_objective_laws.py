@@ -86,7 +86,7 @@ class AsksToStop(trainings.Log):
 def test_stopping_and_resuming_is_training(name, tmp_path, stop):
     """Weights and validations are the same after a stop or a kill, also within an epoch."""
     whole = learn(name, tmp_path / "whole", log := AsksToStop())
-    for at in range(1, log.steps - 1, 5):
+    for at in range(1, log.steps - 1, 7):
         folder = tmp_path / str(at)
         with pytest.raises((SystemExit, trainings.PowerCut)):
             learn(name, folder, stop(at))

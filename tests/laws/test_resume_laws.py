@@ -19,14 +19,15 @@ FAMILIES = ("transformer", "convs2s", "rnn_plain")
 @pytest.mark.parametrize("name", mark_slow(PRESETS, but=["transformer"]))
 def test_resuming_is_continuing(dataset, tmp_path, name):
     """Interrupted at any step, also between checkpoints: weights, history, points are equal."""
-    whole = trainer(dataset, tmp_path / "whole", log := Log(), name=name)
+    settings = {"name": name, "budget": Budget(steps=8), "validate_every": 3}
+    whole = trainer(dataset, tmp_path / "whole", log := Log(), **settings)
     whole.fit()
 
-    for cut_at in range(1, STEPS):
+    for cut_at in range(1, 8):
         folder = tmp_path / str(cut_at)
         with pytest.raises(PowerCut):
-            trainer(dataset, folder, Log(cut_at), name=name).fit()
-        again = trainer(dataset, folder, second := Log(), name=name)
+            trainer(dataset, folder, Log(cut_at), **settings).fit()
+        again = trainer(dataset, folder, second := Log(), **settings)
         progress = again.fit()
 
         assert weights(whole.model) == weights(again.model)
@@ -45,17 +46,18 @@ DRAWING = {
 @pytest.mark.parametrize(
     ("name", "settings", "cut_at"),
     [
-        *(("rnn_attention", DRAWING, cut_at) for cut_at in (5, 8)),
-        *((name, {"accumulate": 3}, 8) for name in FAMILIES),
-        *((name, {"optimizer": Muon()}, 8) for name in FAMILIES),
+        *(("rnn_attention", DRAWING, cut_at) for cut_at in (3, 5)),
+        *((name, {"accumulate": 3}, 5) for name in FAMILIES),
+        *((name, {"optimizer": Muon()}, 5) for name in FAMILIES),
     ],
 )
 def test_resuming_with_other_settings_is_continuing(dataset, tmp_path, name, settings, cut_at):
-    whole = trainer(dataset, tmp_path / "whole", Log(), name=name, **settings)
+    settings = {"name": name, "budget": Budget(steps=7), "validate_every": 3, **settings}
+    whole = trainer(dataset, tmp_path / "whole", Log(), **settings)
     whole.fit()
     with pytest.raises(PowerCut):
-        trainer(dataset, tmp_path / "cut", Log(cut_at), name=name, **settings).fit()
-    again = trainer(dataset, tmp_path / "cut", Log(), name=name, **settings)
+        trainer(dataset, tmp_path / "cut", Log(cut_at), **settings).fit()
+    again = trainer(dataset, tmp_path / "cut", Log(), **settings)
     again.fit()
 
     assert weights(whole.model) == weights(again.model)
@@ -192,7 +194,7 @@ def test_budget_of_seconds_continues_its_clock(dataset, tmp_path, monkeypatch):
     assert rates == [again.schedule.rate(0, seconds / 8) for seconds in (4, 7)]
 
 
-@pytest.mark.parametrize("cut_at", [None, 7, 24])
+@pytest.mark.parametrize("cut_at", [None, 7])
 def test_budget_of_seconds_has_a_dozen_validations(dataset, tmp_path, monkeypatch, cut_at):
     """They are at the same seconds after any interruption; an update takes five seconds here."""
     ticks = itertools.count(step=5)

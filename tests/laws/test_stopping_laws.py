@@ -87,7 +87,7 @@ def test_ignored_signals_stay_ignored(dataset, tmp_path, monkeypatch):
     assert progress.step == trainings.STEPS
 
 
-EVERY = 5
+EVERY = 3
 SCHEDULES = {
     "inverse_sqrt": InverseSquareRoot(learning_rate=1e-2, warmup_steps=4),
     "cosine_restarts": CosineRestarts(learning_rate=1e-2, first_steps=4),
@@ -131,9 +131,9 @@ def same(dataset, tmp_path, short, long, **changes):
 @pytest.mark.parametrize(
     ("short", "long"),
     [
-        ({"steps": 10}, {"steps": 17}),  # ended with a regular validation
-        ({"steps": 12}, {"steps": 17}),  # ended with an additional validation
-        ({"tokens": 300}, {"tokens": 600}),
+        ({"steps": 6}, {"steps": 10}),  # ended with a regular validation
+        ({"steps": 7}, {"steps": 10}),  # ended with an additional validation
+        ({"tokens": 200}, {"tokens": 400}),
         ({"epochs": 1}, {"epochs": 2}),
         ({"steps": 12}, {"epochs": 2}),
     ],
@@ -145,25 +145,25 @@ def test_longer_training_continues(dataset, tmp_path, short, long, schedule):
 
 
 def test_former_ends_best_model_is_ignored(dataset, tmp_path):
-    scores = {5: 1.0, 10: 2.0, 12: 9.0, 15: 0.0, 17: 0.0}
-    longer, _ = same(dataset, tmp_path, Budget(steps=12), Budget(steps=17), scores=scores)
+    scores = {3: 1.0, 6: 2.0, 7: 9.0, 9: 0.0, 10: 0.0}
+    longer, _ = same(dataset, tmp_path, Budget(steps=7), Budget(steps=10), scores=scores)
 
-    assert longer.progress.best_step == 10
+    assert longer.progress.best_step == 6
 
 
-@pytest.mark.parametrize("steps", [10, 25])
+@pytest.mark.parametrize("steps", [6, 15])
 def test_patience_continues_and_ends_at_the_same_place(dataset, tmp_path, steps):
     scores = {step: -float(step) for step in range(100)}
-    budgets = (Budget(steps=steps), Budget(steps=30))
+    budgets = (Budget(steps=steps), Budget(steps=18))
     longer, _ = same(dataset, tmp_path, *budgets, scores=scores, patience=3)
 
-    assert longer.progress.step == 20
+    assert longer.progress.step == 12
 
 
 def test_shorter_budget_starts_from_its_latest_checkpoint(dataset, tmp_path):
     with pytest.raises(trainings.PowerCut):
-        trainer(dataset, tmp_path / "long", Budget(steps=90), log=trainings.Log(8)).fit()
-    budget = Budget(steps=7)
+        trainer(dataset, tmp_path / "long", Budget(steps=90), log=trainings.Log(5)).fit()
+    budget = Budget(steps=4)
     whole = trainer(dataset, tmp_path / "whole", budget)
     whole.fit()
     assert prolonged(tmp_path / "short", tmp_path / "long", budget=budget)
@@ -175,19 +175,19 @@ def test_shorter_budget_starts_from_its_latest_checkpoint(dataset, tmp_path):
 
 
 def test_no_checkpoint_beyond_the_budget_is_used(dataset, tmp_path):
-    trainer(dataset, tmp_path / "long", Budget(steps=17)).fit()
+    trainer(dataset, tmp_path / "long", Budget(steps=10)).fit()
 
-    assert prolonged(tmp_path / "short", tmp_path / "long", budget=Budget(steps=15)) is None
+    assert prolonged(tmp_path / "short", tmp_path / "long", budget=Budget(steps=9)) is None
     assert not (tmp_path / "short").exists()
 
 
 def test_latest_undamaged_checkpoint_is_used(dataset, tmp_path):
-    folders = [tmp_path / str(steps) for steps in (10, 5, 15)]
+    folders = [tmp_path / str(steps) for steps in (6, 3, 9)]
     for folder in folders:
         trainer(dataset, folder, Budget(steps=int(folder.name))).fit()
     for path in folders[-1].glob("*.safetensors"):
         path.write_bytes(b"rubbish")
-    other, step = prolonged(tmp_path / "long", tmp_path / "none", *folders, budget=Budget(steps=20))
+    other, step = prolonged(tmp_path / "long", tmp_path / "none", *folders, budget=Budget(steps=12))
 
-    assert (other.folder, step) == (folders[0], 10)
-    assert CheckpointStore(tmp_path / "long").newest().progress["step"] == 10
+    assert (other.folder, step) == (folders[0], 6)
+    assert CheckpointStore(tmp_path / "long").newest().progress["step"] == 6
