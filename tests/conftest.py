@@ -16,7 +16,7 @@ import torch
 from hypothesis import settings
 
 from tests.support.order import pytest_addoption, pytest_collection_modifyitems
-from tests.support.presets import PRESETS, VARIANTS, tiny_model
+from tests.support.presets import SHAPES, tiny_model
 from tests.support.web_server import serving
 
 # hooks, in addition to those below
@@ -41,6 +41,7 @@ if not torch.cuda.is_available():
 def pytest_collection_finish():
     """Collect garbage from here on, for objects of tests."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()
 
 
@@ -50,7 +51,7 @@ def _seeded():
     torch.manual_seed(0)
 
 
-@pytest.fixture(params=[*PRESETS, *VARIANTS])
+@pytest.fixture(params=SHAPES)
 def model(request):
     """A tiny model of every preset in float64, with large weights that show each difference."""
     model = tiny_model(request.param).double().eval()

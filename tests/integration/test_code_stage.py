@@ -52,8 +52,8 @@ WITHOUT_EFFECT = [
 ]
 CHANGES = [
     (WITHOUT_EFFECT, []),
-    ([("nmt_core/corpora/formats/tables.py", *NEW_LINE)], ALL),  # named in a registry
     ([("nmt_core/training/trainer.py", *NEW_LINE)], ["train", "evaluate", "export"]),
+    ([("nmt_core/corpora/formats/tables.py", *NEW_LINE)], ALL),  # named in a registry
     ([("stages/export.py", *NEW_LINE)], ["export"]),
     ([("params.yaml", "train:\n", "train:\n  seed: 2\n")], ["train", "evaluate", "export"]),
     ([("params.yaml", "source: de, target: en", "source: en, target: de")], ALL),
@@ -61,7 +61,10 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "stages"), CHANGES)
+@pytest.mark.parametrize(
+    ("changes", "stages"),
+    [*CHANGES[:2], *(pytest.param(*change, marks=pytest.mark.slow) for change in CHANGES[2:])],
+)
 def test_changes_rerun_the_stages_that_use_them(pipeline, changes, stages):
     before = {path: Path(path).read_text() for path, *_ in changes}
     for path, old, new in changes:

@@ -97,6 +97,7 @@ def test_training_twice_gives_the_same_bytes(project):
     assert len(contents) == 1
 
 
+@pytest.mark.slow
 def test_rare_words_without_subwords_have_no_vector(project):
     run(project, params(vectors=SMALL | {"max_n": 0, "objective": "cbow"}, frozen=False))
 
@@ -107,6 +108,7 @@ def test_rare_words_without_subwords_have_no_vector(project):
     assert not description(project)["frozen"]
 
 
+@pytest.mark.slow
 def test_text_with_only_rare_words_is_an_error(project):
     with pytest.raises(NmtError, match=r"Empty vocabulary.*lower one of.*min_count \(1000\)"):
         run(project, params(vectors=SMALL | {"min_count": 1000}))
@@ -135,6 +137,7 @@ def test_one_failure_ends_the_other_training(project):
         train_vectors(texts, words, forever)
 
 
+@pytest.mark.slow
 def test_training_ends_with_its_parent_process(project):
     task = Task(
         text=project / "tokenized" / "train.source",

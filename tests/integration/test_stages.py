@@ -303,6 +303,7 @@ def test_training_can_start_from_an_export(project, tmp_path):
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_finished_model_can_be_an_average(project, tmp_path):
     """This holds even if it is finished a second time, from its last checkpoint."""
     copy_initial_model(project.export, tmp_path)
@@ -417,6 +418,7 @@ def test_scores_can_be_recomputed(project):
     assert metrics.sentences == len(rows) == TEST_LINES
 
 
+@pytest.mark.slow
 def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
     again = evaluate.run(
         project.settings["evaluate"], inputs(project), languages=LANGUAGES, reports=tmp_path

@@ -19,7 +19,7 @@ from nmt_core.search.settings import BeamConfig
 from nmt_core.text.vocabulary import PAD
 from nmt_core.training.loss import batch_loss
 from tests.support import devices
-from tests.support.presets import PRESETS, VARIANTS, tiny_config, tiny_model
+from tests.support.presets import SHAPES, tiny_config, tiny_model
 from tests.support.projects import PROJECT
 from tests.support.torch_settings import torchs_own_settings
 from tests.support.trainings import STEPS, Log, PowerCut, trainer, untimed, weights
@@ -32,7 +32,7 @@ CLOSE = {"float32": {"rtol": 1e-4, "atol": 1e-5}, "bfloat16": {"rtol": 0.1, "ato
 
 needs_gpu = pytest.mark.skipif(DEVICE.type != "cuda", reason="there is no GPU here")
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_model = pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+every_model = pytest.mark.parametrize("name", SHAPES)
 one_of_each_family = pytest.mark.parametrize("name", ["transformer", "convs2s", "rnn_attention"])
 
 

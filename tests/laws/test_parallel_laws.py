@@ -18,6 +18,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.jobs import Job, WorkersConfig, load_cached, run_in_order, split_file
 from tests.support import job_functions
 from tests.support.projects import PROJECT
+from tests.support.slow_cases import mark_slow
 
 texts = st.text(st.sampled_from("aß\n\n\r\t\u2028\x85\0 "), max_size=40)
 
@@ -125,7 +126,7 @@ def test_processes_do_not_import_torch(text):
     assert "torch" in sys.modules
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", mark_slow([1, 2], but=[1]))
 def test_failure_names_its_line(text, processes):
     workers = WorkersConfig(processes=processes, chunk_lines=30)
 
@@ -143,6 +144,7 @@ def lingering(text):
     return int(flag.read_text())
 
 
+@pytest.mark.slow
 def test_killed_process_is_reported(text):
     workers = WorkersConfig(processes=2, chunk_lines=10)
     killer = threading.Thread(target=lambda: os.kill(lingering(text), signal.SIGKILL))
@@ -199,6 +201,7 @@ def program(text):
         process.kill()
 
 
+@pytest.mark.slow
 def test_worker_without_a_parent_does_not_start():
     """The parent may have been killed before the worker registers to end with it."""
     program = "from nmt_core.base.jobs import _init_process; _init_process(0); print('works')"
@@ -217,6 +220,7 @@ def test_workers_end_with_their_parent(text, program):
     assert psutil.wait_procs(workers, timeout=60)[1] == []
 
 
+@pytest.mark.slow
 def test_interrupt_ends_all_without_tracebacks(text, program):
     """A terminal also sends the signal to the workers, which finish their jobs."""
     worker = psutil.Process(lingering(text))

@@ -11,14 +11,7 @@ from nmt_core.models.settings import build_model
 from nmt_core.models.weights import compare_shapes, untied_state_dict
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.loss import batch_loss
-from tests.support.presets import (
-    PRESETS,
-    SOURCE_SIZE,
-    TARGET_SIZE,
-    VARIANTS,
-    tiny_config,
-    tiny_model,
-)
+from tests.support.presets import SHAPES, SOURCE_SIZE, TARGET_SIZE, tiny_config, tiny_model
 
 source = torch.tensor([[4, 5, 6, 7, 2], [8, 5, 2, 0, 0], [4, 2, 0, 0, 0]])
 padding = source == PAD
@@ -36,7 +29,7 @@ def stepwise(model, memory, tokens, beam_size=1):
     return torch.stack(steps, dim=1), state
 
 
-@pytest.mark.parametrize("name", [*PRESETS, *VARIANTS])
+@pytest.mark.parametrize("name", SHAPES)
 def test_model_without_memory_has_the_same_shapes(name):
     stored = {key: tensor.shape for key, tensor in untied_state_dict(tiny_model(name)).items()}
     build = partial(

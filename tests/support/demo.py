@@ -21,7 +21,7 @@ ROUND = 50
 @cache
 def draw_corpus() -> dict[Split, list[Pair]]:
     """Return a corpus of the grammar, generated once; tests use as many pairs as they need."""
-    return generate(GrammarConfig(train_pairs=4000, validation_pairs=100, test_pairs=150))
+    return generate(GrammarConfig(train_pairs=2400, validation_pairs=100, test_pairs=150))
 
 
 def forms_of(word: Alternative, side: int) -> set[str]:

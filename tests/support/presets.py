@@ -64,6 +64,10 @@ def tiny_config(name):
     return read_model_config(values | shrunk(values))
 
 
+SHAPES = [*{repr(tiny_config(name)): name for name in [*PRESETS, *VARIANTS][::-1]}.values()][::-1]
+"""Presets and variants that still differ in a small size; each size of the article is once."""
+
+
 def tiny_model(name, *, seed=0, words=TARGET_SIZE, **changes):
     """A freshly initialized tiny model."""
     torch.manual_seed(seed)

@@ -3,6 +3,7 @@
 import re
 from itertools import pairwise
 
+import pytest
 from typer.testing import CliRunner
 
 from benchmarks.sources import app
@@ -26,6 +27,7 @@ def test_every_second_string_is_in_the_grammar():
     assert not {*unseen} & {*learnt}
 
 
+@pytest.mark.slow
 def test_figures_are_drawn(tmp_path):
     assert CliRunner().invoke(app, ["figures", "--out", str(tmp_path)]).exit_code == 0
     names = ["causal_mask.png", "padding_mask.png", "positions.png", "restarts.png"]

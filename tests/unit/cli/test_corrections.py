@@ -203,7 +203,7 @@ SCOPES = list(product(("de-en", "en-de"), ("", "p"), ("", "k")))
 
 def test_units_belong_to_languages_project_and_key(memory, tmp_path):
     nmt_memory(memory, "export", tmp_path / "in.tmx")
-    for scopes in product(SCOPES, SCOPES):
+    for scopes in product([*SCOPES[:4], SCOPES[-1]], SCOPES):
         (languages, *into), (others, *from_) = scopes
         file = tmp_path / "-".join(scopes[0])
         names = ("--project", "--key-digest")

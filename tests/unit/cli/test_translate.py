@@ -220,7 +220,7 @@ def test_lines_documents_and_test_sets_share_the_tag(tmp_path):
         (tmp_path / "reference").write_text(f"{sentence}\n")
         assert "100.0 to 100.0" in run("evaluate", *words, *sides, "--metric", "chrf").stdout
         [[best]] = translator.choose_tag(tag).search([line], n_best=1)
-        explained = run("explain", *words, "--attention", tmp_path / f"{tag}", line)
+        explained = run("explain", *words, line)
         assert explained.stdout.split("\t")[2:4] == [f"{best.score:.4f}", best.text]
         [[drawn]] = translator.choose_tag(tag).sample([line])
         assert run("sample", *words, line).stdout.split("\t")[2] == f"{drawn.score:.4f}"

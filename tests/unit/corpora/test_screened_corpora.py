@@ -74,7 +74,7 @@ def test_inspection_is_default_except_for_generated_text(tmp_path, monkeypatch):
     project = load(DownloadParams, "download")
     assert project.filter.look == LookConfig(accepted=[])
     monkeypatch.setattr(filtering, "inspect_sample", lambda *_: pytest.fail("was inspected"))
-    grammar = GrammarConfig(train_pairs=2000, validation_pairs=20, test_pairs=20)
+    grammar = GrammarConfig(train_pairs=600, validation_pairs=1, test_pairs=1)
     demo = project.corpora["demo"].model_copy(update={"grammar": grammar})
     assert run(project.model_copy(update={"corpora": {"own": demo}}), tmp_path)[1]
 

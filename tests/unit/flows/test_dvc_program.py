@@ -169,11 +169,12 @@ def test_an_experiment_gets_its_settings_and_variables(fake_dvc):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("on_sigterm", "saved"),
     [
-        pytest.param("signal.SIG_DFL", False, marks=pytest.mark.slow),
-        pytest.param("signal.SIG_IGN", False, marks=pytest.mark.slow),  # killed after the grace
+        ("signal.SIG_DFL", False),
+        ("signal.SIG_IGN", False),  # killed after the grace
         ("lambda *_: (time.sleep(0.3), open('saved', 'w').close(), sys.exit())", True),
     ],
 )

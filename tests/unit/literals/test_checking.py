@@ -139,6 +139,6 @@ def test_a_breach_says_what_was_expected():
 
 
 def test_many_numbers_take_no_time_beyond_their_length():
-    line = " x ".join(map(str, range(4000)))
+    line = " x ".join(map(str, range(2000)))
     assert check_literals(line, line, ("de", "en")) == []
-    assert len(check_literals(line, "", ("de", "en"))) == 4000
+    assert len(check_literals(line, "", ("de", "en"))) == 2000

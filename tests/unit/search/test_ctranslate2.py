@@ -48,6 +48,7 @@ SHAPES = {
 }
 EXPRESSED = ("transformer", "transformer_base", "transformer_post_learned")
 GREEDY = BeamConfig(beam_size=1, stopping="fast")
+SEVERAL = pytest.mark.parametrize("engines", [*SHAPES][:3], indirect=True)
 QUIET = {"batch_tokens": 64, "probabilities": False, "attention": False}
 
 
@@ -115,6 +116,7 @@ def test_greedy_search_equals_pytorchs(engines):
     assert len({best.tokens for [best] in one}) > 5
 
 
+@SEVERAL
 @pytest.mark.parametrize("size", [1, 2])
 def test_no_forbidden_ngram_is_repeated(engines, size):
     search = GREEDY.model_copy(update={"no_repeat_ngram_size": size})
@@ -126,6 +128,7 @@ def test_no_forbidden_ngram_is_repeated(engines, size):
         assert len({*runs}) == len(runs)
 
 
+@SEVERAL
 @pytest.mark.parametrize("penalty", [0.0, 1.0])
 def test_patient_search_equals_exact_search(engines, penalty):
     """Wherever the best is not cut off; without a length penalty these models repeat themselves."""

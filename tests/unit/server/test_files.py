@@ -32,7 +32,7 @@ WORDS = ("Das", "Haus", "steht", "Ja", "so")
     [
         ("text", "Das ist gut. Ist es das?\n\n- Eins.\n", "DAS IST GUT. IST ES DAS?\n\n- EINS.\n"),
         ("text", LONG, LONG.upper()),
-        ("text", "\n" * 20_000, "\n" * 20_000),
+        ("text", "\n" * 5_001, "\n" * 5_001),
         ("html", PAGE.format(*WORDS), PAGE.format(*map(str.upper, WORDS))),
         (
             "html",

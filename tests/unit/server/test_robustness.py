@@ -103,7 +103,7 @@ async def test_everyone_gets_their_own_text_and_logs_none(logged, texts):
     assert not any("user0user" in one.lower() for one in logged)
 
 
-@pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "\n" * 19_000])
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ufeff", "\u202e", "\U0001f600", "\n" * 4_000])
 @in_a_loop
 async def test_odd_characters_are_translated(text):
     async with client_of(APP) as client:

@@ -141,6 +141,7 @@ FAILING = [
 ]
 
 
+@pytest.mark.slow
 @in_a_loop
 async def test_failed_task_is_explained_and_the_next_runs(caplog):
     workers = workers_of(seconds=1)
@@ -154,6 +155,7 @@ async def test_failed_task_is_explained_and_the_next_runs(caplog):
     assert [failure[-10:] for failure in failures] == ["ValueError"]
 
 
+@pytest.mark.slow
 @in_a_loop
 async def test_each_task_has_its_own_processor_time():
     workers = workers_of(seconds=1)

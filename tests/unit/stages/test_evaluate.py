@@ -19,6 +19,7 @@ from stages.reporting.evaluation import ConfidenceReport
 from stages.reporting.measures import TranslatedText, measure_slices, measure_translations
 from stages.runtime.trained import list_tags, read_validation, tag_lines
 from tests.support.run_pages import TRAINING
+from tests.support.slow_cases import mark_slow
 from tests.support.tagged import tagged_translator
 from tests.support.tiny import LINES, subwords, tiny_translator
 
@@ -231,7 +232,7 @@ def test_drawn_validation_pairs_keep_their_tags(tmp_path):
         assert tags == [("a",) if int(line) % 2 else () for line in source]
 
 
-@pytest.mark.parametrize("tag", ["", "own"])
+@pytest.mark.parametrize("tag", mark_slow(["", "own"], but=["own"]))
 def test_confidence_is_fitted_on_tagged_translations(tagged, monkeypatch, tag):
     translator, inputs = tagged
     inputs = replace(inputs, tags=((tag,) if tag else (), ()))

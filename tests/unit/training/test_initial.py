@@ -16,12 +16,12 @@ from nmt_core.training.initial import (
     find_part,
     has_token_rows,
 )
-from tests.support.presets import PRESETS, VARIANTS, tiny_config
+from tests.support.presets import SHAPES, tiny_config
 
 ALL = ["embeddings", "encoder", "decoder"]
 WORDS = ["a", "b", "c", "d", "e"]
 KNOWN = Vocabulary([*SPECIALS, *WORDS])
-NAMES = sorted(PRESETS | VARIANTS)
+NAMES = sorted(SHAPES)
 
 
 def fresh(name, size=None, seed=1):

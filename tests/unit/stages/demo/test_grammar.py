@@ -61,6 +61,7 @@ class TestPhenomena:
     def test_a_sentence_is_translated(self, german, english):
         assert english == translate(german)
 
+    @pytest.mark.slow
     def test_examples_of_documents_are_in_the_language(self):
         documents = (PROJECT / name for name in ("README.md", "docs/integrate.md"))
         text = re.sub(r"<[^>]*>", "", " ".join(path.read_text() for path in documents))
