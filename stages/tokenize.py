@@ -9,8 +9,10 @@ Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, cycle, islice
+from itertools import chain, compress, cycle, islice
 from pathlib import Path
+
+import numpy as np
 
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
@@ -19,7 +21,7 @@ from nmt_core.base.languages import MULTIPLE, Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
 from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
-from nmt_core.text.aligner.learning import learn_aligner
+from nmt_core.text.aligner.learning import choose_pairs, learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.subwords import SubwordConfig, balance_lines, sample_evenly
@@ -38,9 +40,6 @@ FERTILITY_LINES = 5_000
 
 EXTENSION_LINES = 1_000_000
 """Maximum number of lines per side for learning pieces to add to a tokenizer."""
-
-ALIGNED_PAIRS = 20_000
-"""Maximum number of training pairs for the word aligner."""
 
 
 def run(
@@ -67,11 +66,8 @@ def run(
             own.save(part / side)
         lines = read_training_lines(corpus / "train.source", RESTORER_LINES)
         Restorer.learn(lines).save(part / "source")
-        sides = (
-            read_training_lines(corpus / f"train.{side}", ALIGNED_PAIRS) for side in paths.SIDES
-        )
         with suppress(CorpusError):  # all lines are too long to align their words
-            write_aligner(part / ALIGNER, learn_aligner(zip(*sides, strict=True)))
+            write_aligner(part / ALIGNER, learn_aligner(read_aligned_pairs(corpus)))
     jobs = [
         TokenizeJob((span,), tokenizer.absolute() / side)
         for side in paths.SIDES
@@ -102,13 +98,12 @@ def build_tokenizers(
         words = (SpacyWords(base, numbers=params.numbers) for base in bases)
         return dict(zip(paths.SIDES, words, strict=True))
     config = params.subwords
-    if MULTIPLE in languages:
-        lines = read_balanced_lines(config, corpus)
-        return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     max_lines = max(1, config.max_lines // 2) if config.joint else config.max_lines
     texts = {side: read_training_lines(corpus / f"train.{side}", max_lines) for side in paths.SIDES}
-    if config.joint:
-        lines = chain.from_iterable(texts.values())
+    lines: Iterator[str] = chain.from_iterable(texts.values())
+    if MULTIPLE in languages:
+        lines = read_balanced_lines(config, corpus)
+    if MULTIPLE in languages or config.joint:
         return dict.fromkeys(paths.SIDES, Subwords.train(lines, config, symbols=ALL_SYMBOLS))
     return {side: Subwords.train(text, config, symbols=ALL_SYMBOLS) for side, text in texts.items()}
 
@@ -188,6 +183,19 @@ def read_training_lines(path: Path, limit: int) -> Iterator[str]:
     """Yield at most ``limit`` normalized lines of a file, evenly spread."""
     total = sum(1 for _ in files.read_lines(path))
     yield from map(normalize, sample_evenly(files.read_lines(path), total, limit))
+
+
+def read_aligned_pairs(corpus: Path) -> Iterator[tuple[str, str]]:
+    """Yield normalized training pairs for the word aligner."""
+    texts = [corpus / f"train.{side}" for side in paths.SIDES]
+    words = [
+        np.fromiter((line.count(" ") + 1 for line in files.read_lines(text)), np.int64)
+        for text in texts
+    ]
+    is_chosen = np.zeros(len(words[0]), bool)
+    is_chosen[choose_pairs(*words)] = True
+    lines = (map(normalize, compress(files.read_lines(text), is_chosen)) for text in texts)
+    yield from zip(*lines, strict=True)
 
 
 def write_tokens(

@@ -28,11 +28,9 @@ def _split(code: str) -> list[str]:
 
 @cache
 def list_language_names(code: str, display_languages: tuple[str, ...] = ()) -> frozenset[str]:
-    """Return the names of a language, case-folded; none if babel is not installed.
+    """Return the case-folded names of a language in English, its own and the display languages.
 
-    Args:
-        code: code of the language.
-        display_languages: codes of languages for its names, in addition to English and its own.
+    There are none if babel is not installed.
     """
     try:
         from babel import Locale, UnknownLocaleError  # optional

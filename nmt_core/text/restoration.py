@@ -54,6 +54,8 @@ _BEYOND_ASCII = regex.compile(r"(?![A-Za-z])\p{L}")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 """Letters of scripts without spaces, in which a run of letters may be a sentence."""
 _BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
+_POSSIBLY_FIRST = regex.compile(rf"(?:^|[.!?:…])\P{{L}}{{0,{CONTEXT_CHARACTERS}}}({_WORD.pattern})")
+"""A word that may begin a sentence; ``_BEGINNING`` decides."""
 _FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
 _FIRST = regex.compile(r"(^[^\p{L}\p{Nd}]*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
 
@@ -91,15 +93,18 @@ class Restorer:
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
         """Learn from normalised lines; capitals at the beginning of sentences are ignored."""
-        forms: dict[str, Counter[str]] = defaultdict(Counter)
-        words: Counter[str] = Counter()
+        seen: Counter[str] = Counter()
+        seen_inside: Counter[str] = Counter()
         for line in lines:
-            for match in _WORD.finditer(line):
-                word = match[0]
-                lowered = word.lower()
-                words[lowered] += 1
-                if word == lowered or not _begins_sentence(match):
-                    forms[lowered][word] += 1
+            found, inside = _list_words(line)
+            seen.update(found)
+            seen_inside.update(inside)
+        words: Counter[str] = Counter()
+        for word, count in seen.items():
+            words[word.lower()] += count
+        forms: dict[str, Counter[str]] = defaultdict(Counter)
+        for word, count in seen_inside.items():
+            forms[word.lower()][word] = count
         totals = Counter({word: counts.total() for word, counts in forms.items()})
         frequent = [word for word, n in totals.most_common(MAX_WORDS) if n >= MIN_OCCURRENCES]
         best = ((word, forms[word].most_common(1)[0][0]) for word in frequent)
@@ -129,12 +134,9 @@ class Restorer:
         files.write_json(folder / FILE, saved.model_dump())
 
     def restore(self, line: str, keep: Sequence[str] = (), *, case: bool = False) -> Restored:
-        """Return a line in the spelling of the training text.
+        """Return a normalised line in the spelling, and optionally case, of the training text.
 
-        Args:
-            line: the line, which is normalised first.
-            keep: texts whose words count as known.
-            case: whether to restore the case, too.
+        Words of ``keep`` count as known.
         """
         line = normalize(line)
         restored = self.restore_accents(line.lower() if case else line)
@@ -205,11 +207,22 @@ class Restorer:
         return capitalize(accented) if word[0].isupper() else accented
 
 
-def _begins_sentence(word: regex.Match[str]) -> bool:
-    """Return whether a word is the first of a sentence of its line."""
-    return bool(
-        _BEGINNING.search(word.string, max(0, word.start() - CONTEXT_CHARACTERS), word.start())
-    )
+def _list_words(line: str) -> tuple[list[str], list[str]]:
+    """Return the words of a line, and those that no beginning of a sentence capitalizes."""
+    words: list[str] = []
+    inside: list[str] = []
+    end = 0
+    for first in _POSSIBLY_FIRST.finditer(line):
+        word, start = first[1], first.start(1)
+        if word != word.lower() and _BEGINNING.search(
+            line, max(0, start - CONTEXT_CHARACTERS), start
+        ):
+            between = _WORD.findall(line, end, start)
+            words += [*between, word]
+            inside += between
+            end = first.end()
+    rest = _WORD.findall(line, end)
+    return words + rest, inside + rest
 
 
 def find_accents(words: Counter[str]) -> dict[str, str]:

@@ -55,14 +55,9 @@ def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> li
 
 
 def space_sentences(source: str, gap: Span, target: str) -> str:
-    """Return the white space between two translated sentences, usually that of the source.
+    """Return the white space between two translated sentences, usually that in the source's gap.
 
     If the source is Chinese or Japanese, other target languages get a space.
-
-    Args:
-        source: the whole source text.
-        gap: the span between the two source sentences.
-        target: the translation before the gap.
     """
     start, end = gap
     if target and start == end and not _is_wide(target[-1]):

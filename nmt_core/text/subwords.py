@@ -6,7 +6,8 @@ consists of known pieces.
 """
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +18,13 @@ from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
+from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 MIN_VOCABULARY = 300
+
+CACHED_WORDS = 2**16
+"""Number of words whose pieces ``join_pieces`` caches."""
 
 
 class SubwordConfig(Config):
@@ -54,12 +59,9 @@ class Subwords:
     def train(
         cls, lines: Iterable[str], config: SubwordConfig, *, symbols: Sequence[str] = ()
     ) -> "Subwords":
-        """Train a tokenizer.
+        """Train a tokenizer on normalised lines.
 
-        Args:
-            lines: normalised text.
-            config: size and type of the model.
-            symbols: characters to add as pieces, not counted in ``config.vocab_size``.
+        The characters ``symbols`` are more pieces, not counted in ``config.vocab_size``.
 
         Raises:
             ConfigError: if the text is too small for the number of pieces.
@@ -171,6 +173,22 @@ class Subwords:
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a line."""
         return self._processor.encode(line, out_type=str)
+
+    def join_pieces(self, line: str) -> str:
+        """Return the pieces of a normalised line, separated by spaces; fast for many lines."""
+        if self._splits_words:
+            return " ".join(map(self._join_cached, line.split(" ")))
+        return " ".join(self.encode(line))
+
+    @cached_property
+    def _splits_words(self) -> bool:
+        """Whether the pieces of a word depend on no other word, as in BPE within words."""
+        stays_inside = (WORD_BOUNDARY not in piece[1:] for piece in self.scored_pieces)
+        return self.model_type == "bpe" and all(stays_inside)
+
+    @cached_property
+    def _join_cached(self) -> Callable[[str], str]:
+        return lru_cache(CACHED_WORDS)(lambda word: " ".join(self.encode(word)))
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are also their surface text."""

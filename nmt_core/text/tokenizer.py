@@ -39,12 +39,7 @@ WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
 
 
 class Words(Tokenizer):
-    """Splits lines into words; ``decode`` joins them with spaces.
-
-    Args:
-        split: whether to split at white space only, or also at punctuation.
-        lower_case: whether to convert lines to lower case.
-    """
+    """Splits lines at white space, or also at punctuation; ``decode`` joins words with spaces."""
 
     def __init__(
         self, split: Literal["punctuation", "whitespace"], *, lower_case: bool = False

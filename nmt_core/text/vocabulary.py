@@ -65,11 +65,7 @@ class Vocabulary:
     ) -> "Vocabulary":
         """Return a vocabulary sorted by descending frequency, then alphabetically.
 
-        Args:
-            counts: occurrences of each token.
-            max_size: maximum number of tokens, without reserved ones and symbols; None keeps all.
-            min_count: minimum number of occurrences of a token.
-            symbols: tokens to append, regardless of their frequency.
+        ``max_size`` excludes reserved tokens and the symbols, which are appended in any case.
         """
         frequent = [token for token, count in counts.items() if count >= min_count]
         frequent = [token for token in frequent if token not in (*SPECIALS, *symbols)]

@@ -113,12 +113,8 @@ def align_words(
 ) -> list[int]:
     """Return the index of the source word of each target word, or UNALIGNED.
 
-    Args:
-        source: the source sentence.
-        source_words: spans of its words, at least one.
-        translated: the translation of the model.
-        target: its text, possibly with other white space.
-        target_words: spans of its words.
+    The source has at least one word, and the target may have other white space than the
+    translation of the model.
     """
     links = align_by_position(source, source_words, target, target_words)
     wholes = _find_whole_words(target, target_words)

@@ -226,11 +226,7 @@ def count_tokens(
 ) -> dict[str, float]:
     """Return an estimate of the target tokens of each limit of a budget, by the limit's name.
 
-    Args:
-        budget: limits of training; the first one that is reached ends it.
-        epoch: target tokens of the text.
-        batch_tokens: target tokens of an update.
-        speed: target tokens per second.
+    An epoch and the tokens of a batch count target tokens, the speed target tokens per second.
     """
     limits: Mapping[str, float | None] = {
         "tokens": budget.tokens,
@@ -244,9 +240,7 @@ def count_tokens(
 def fit_split(values: Mapping[str, Any], overrides: Sequence[str]) -> list[str]:
     """Return settings of split and subwords for few pairs, unless the user has set them.
 
-    Args:
-        values: the content of params.yaml.
-        overrides: settings that the user has changed, such as ``tokenize.kind=spacy``.
+    ``values`` are the content of params.yaml, and ``overrides`` the user's settings.
     """
     try:
         download = config.build(DownloadParams, values.get("download") or {}, at="download")

@@ -193,9 +193,7 @@ def refresh_pins(sections: Sections) -> tuple[Sections, list[str]]:
 def find_changes(settings: Config, *, reference: Config | None = None) -> dict[str, Any]:
     """Return the settings that differ from a reference, as values of YAML.
 
-    Args:
-        settings: settings, such as a section.
-        reference: settings of the same class; None for the defaults and all discriminators.
+    Without a reference, these are all discriminators and what differs from the defaults.
     """
     changes = {}
     for name, field in type(settings).model_fields.items():

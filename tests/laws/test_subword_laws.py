@@ -32,14 +32,15 @@ def subwords(request):
 @example("日本語 \N{GRINNING FACE} 2014 Fußballweltmeister")
 def test_joining_restores_the_normalized_line(subwords, line):
     normalized = normalize(line)
-    assert normalized == subwords.decode(subwords.encode(normalized))
+    pieces = subwords.encode(normalized)
+    assert normalized == subwords.decode(pieces)
+    assert " ".join(pieces) == subwords.join_pieces(normalized)
 
 
 @given(line=st.text())
 @settings(max_examples=30)
 def test_no_piece_is_unknown_or_has_a_space(subwords, line):
     pieces = subwords.encode(line)
-
     assert all(piece in subwords.vocabulary for piece in pieces)
     assert "<unk>" not in pieces
     assert pieces == " ".join(pieces).split()
@@ -54,7 +55,6 @@ def test_added_pieces_keep_the_present_ones(line):
     before = Subwords.train(TEXT, SubwordConfig(vocab_size=310), symbols=ALL_SYMBOLS)
     after = before.extend(CZECH, 40)
     count, normalized = len(before.vocabulary), normalize(line)
-
     assert after.vocabulary.tokens[:count] == before.vocabulary.tokens
     assert count < len(after.vocabulary) <= count + 40
     assert after.decode(after.encode(normalized)) == normalized

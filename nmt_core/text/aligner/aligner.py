@@ -72,9 +72,6 @@ class Aligner:
         """Return the links of sentence pairs between words separated by spaces.
 
         The links of a pair depend on no other pair. A pair with an empty side has no links.
-
-        Args:
-            lines: source and target of each pair.
         """
         return [
             frozenset((int(i), int(j)) for i, j in np.argwhere(links > self.config.threshold))
@@ -84,11 +81,8 @@ class Aligner:
     def trace(self, pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[list[int]]:
         """Return the index of the source word of each target word, or UNALIGNED.
 
-        Words are never linked with punctuation. Unlinked words between two words with the same link
-        have this link, too, as in *Court of Justice*.
-
-        Args:
-            pairs: words of source and target, as ``find_words`` finds them.
+        The words are those of ``find_words``, which are never linked with punctuation. Unlinked
+        words between two words with the same link have this link, too, as in *Court of Justice*.
         """
         links = []
         scored = self.score_links(

@@ -19,6 +19,7 @@ from nmt_core.text.aligner.lexicon import (
     AlignmentBatch,
     Array,
     Direction,
+    Numbers,
     Prior,
     make_priors,
     pair_text,
@@ -34,18 +35,18 @@ Method = Literal["model 1", "HMM", "agreement"]
 MAX_WORD_CELLS = 2**24
 """Maximum sum over all training pairs of source words times target words."""
 
+ALIGNED_PAIRS, SHORT_PAIRS = 20_000, 26_000
+"""Maximum number of pairs to learn from, and number of short pairs of a large text."""
+
+SHORT_WORDS = 15
+"""Maximum number of words on each side of a short pair."""
+
 MIN_STORED_COUNT = 1e-4
 """Word pairs with smaller expected counts are not stored in an aligner."""
 
 
 class Learner:
-    """The state of expectation maximisation.
-
-    Args:
-        config: settings of the aligner.
-        batches: batches of sentence pairs.
-        priors: priors of the word pairs for both directions.
-    """
+    """The state of expectation maximisation, with priors of word pairs for both directions."""
 
     def __init__(
         self, config: AlignerConfig, batches: Sequence[AlignmentBatch], priors: tuple[Prior, Prior]
@@ -102,6 +103,18 @@ class Learner:
         np.add.at(self.nulls[side], batch.target.ravel(), unlinked.ravel())
 
 
+def choose_pairs(source: Numbers, target: Numbers) -> Numbers:
+    """Return the indices of evenly spread pairs to learn from, given the words of their sides.
+
+    Of a large text with long lines, these are short pairs, which take less time per word.
+    """
+    chosen = np.arange(0, len(source), max(1, -(-len(source) // ALIGNED_PAIRS)))
+    short = np.flatnonzero(np.maximum(source, target) <= SHORT_WORDS)
+    if len(short) < SHORT_PAIRS or (source * target)[chosen].sum() < MAX_WORD_CELLS // 4:
+        return chosen
+    return short[np.arange(SHORT_PAIRS) * len(short) // SHORT_PAIRS]
+
+
 def learn_aligner(
     lines: Iterable[tuple[str, str]],
     config: AlignerConfig | None = None,
@@ -110,11 +123,8 @@ def learn_aligner(
 ) -> Aligner:
     """Learn an aligner from sentence pairs.
 
-    Args:
-        lines: source and target; pairs that are too long, or empty on a side, are skipped, and a
-            large text is sampled at even intervals.
-        config: settings of the aligner.
-        report: called with the name of each iteration and the log-likelihood before it.
+    Pairs that are too long, or empty on a side, are skipped, and a large text is sampled at even
+    intervals. ``report`` receives the name of each iteration and the log-likelihood before it.
 
     Raises:
         CorpusError: if no pair can be used.
@@ -187,13 +197,8 @@ def learn_shortlist(
     """Learn a shortlist from token IDs, by IBM model 1 in both directions.
 
     A target token that equals a source token is always among its translations, except for tags.
-    Single letters and digits are always allowed.
-
-    Args:
-        pairs: token IDs of source and target; pairs that are too long, or empty on a side, are
-            skipped, and a large text is sampled at even intervals.
-        tokens: the vocabularies of source and target.
-        config: numbers of tokens.
+    Single letters and digits are always allowed. Pairs that are too long, or empty on a side, are
+    skipped, and a large text is sampled at even intervals. ``tokens`` are the vocabularies.
     """
     settings = AlignerConfig()
     kept = [pair for pair in pairs if all(0 < len(side) <= settings.max_words for side in pair)]

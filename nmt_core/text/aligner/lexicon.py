@@ -268,12 +268,7 @@ class Prior:
     ) -> Direction:
         """Return the model that maximises the likelihood of expected counts.
 
-        Args:
-            pairs: expected count of each pair.
-            totals: result of ``sum_counts``.
-            nulls: expected count of each word without a link.
-            jumps: weights of jumps.
-            config: the other probabilities.
+        The counts are of word pairs and of words without a link; see ``sum_counts`` for the totals.
         """
         null_counts = nulls + self.unseen
         return Direction(
@@ -288,13 +283,7 @@ class Prior:
 def make_priors(
     keys: Numbers, words: Sequence[Sequence[str]], config: AlignerConfig
 ) -> tuple[Prior, Prior]:
-    """Return the priors of word pairs, for generating the target and the source.
-
-    Args:
-        keys: the word pairs; see ``pair_text``.
-        words: vocabularies of source and target.
-        config: the pseudo-counts.
-    """
+    """Return the priors of the pairs of ``pair_text`` for generating target and source."""
     source, target = np.divmod(keys, max(len(words[1]), 1))
     numbers = {word: number for number, word in enumerate(words[0])}
     equal_words = np.array([numbers.get(word, -1) for word in words[1]], np.int64)

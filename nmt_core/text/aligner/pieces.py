@@ -8,6 +8,7 @@ of a compound is its head, which often has its own translation.
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from pydantic import Field
@@ -95,7 +96,6 @@ def find_core(word: str) -> tuple[int, int]:
     return begin, end
 
 
-@lru_cache(CACHED_WORDS)
 def cut_word(word: str) -> tuple[str, ...]:
     """Return the pieces of a word before stemming; joined, they are the word."""
     if CUT_ELISION.fullmatch(word):
@@ -109,18 +109,17 @@ def cut_word(word: str) -> tuple[str, ...]:
 
 def cut_line(line: str, config: AlignerConfig) -> Pieces:
     """Return the pieces of a line."""
-    pieces = [
-        (text, number)
-        for number, word in enumerate(line.split())
-        for piece in cut_word(word)
-        for text in _cut_piece(piece.casefold(), config)
-    ]
-    return Pieces([text for text, _ in pieces], [number for _, number in pieces])
+    texts = [_stem(word, config.stem_length, config.tail_length) for word in line.split()]
+    numbers = [number for number, word in enumerate(texts) for _ in word]
+    return Pieces([*chain.from_iterable(texts)], numbers)
 
 
-def _cut_piece(piece: str, config: AlignerConfig) -> tuple[str, ...]:
-    """Return the stem of a piece and, if it is long, its end after a hyphen."""
-    stem = piece[: config.stem_length]
-    if config.tail_length and len(piece) >= MIN_LONG_WORD:
-        return stem, f"-{piece[-config.tail_length :]}"
-    return (stem,)
+@lru_cache(CACHED_WORDS)
+def _stem(word: str, stem_length: int, tail_length: int) -> tuple[str, ...]:
+    """Return the stems of the pieces of a word; after that of a long piece, its end."""
+    texts: list[str] = []
+    for piece in map(str.casefold, cut_word(word)):
+        texts.append(piece[:stem_length])
+        if tail_length and len(piece) >= MIN_LONG_WORD:
+            texts.append(f"-{piece[-tail_length:]}")
+    return (*texts,)

@@ -13,7 +13,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.text.aligner import aligner as aligner_module
 from nmt_core.text.aligner import learning, lexicon
 from nmt_core.text.aligner.aligner import fill_gaps, format_links, load_aligner, write_aligner
-from nmt_core.text.aligner.learning import Learner, learn_aligner
+from nmt_core.text.aligner.learning import Learner, choose_pairs, learn_aligner
 from nmt_core.text.aligner.lexicon import (
     make_priors,
     pair_text,
@@ -52,7 +52,6 @@ def learnt():
 @given(st.text("aß1.,'’-„“", min_size=1, max_size=8))
 def test_pieces_spell_their_word(word):
     pieces = cut_word(word)
-
     assert word == "".join(pieces)
     assert all(pieces)
 
@@ -61,7 +60,6 @@ def test_pieces_spell_their_word(word):
 def test_pieces_belong_to_words_between_spaces(line):
     pieces = cut_line(line, WHOLE)
     words = line.casefold().split()
-
     assert words == [
         "".join(texts for texts, number in zip(*pieces, strict=True) if number == word)
         for word in range(len(words))
@@ -147,7 +145,6 @@ def test_no_iteration_lowers_the_posterior_probability(method):
     for _ in range(6):
         prior = prior_log_probability(learner)
         found.append(learner.step(method) + prior)
-
     assert (np.diff(found) > -1e-9).all()
     assert found[-1] > found[0] + 1
 
@@ -163,7 +160,6 @@ def test_learning_makes_the_configured_iterations(iterations):
     methods = ["model 1"] * model_1 + ["HMM"] * hmm + ["agreement"] * agreement
     likelihoods = [learner.step(method) for method in methods]
     learnt = learn_aligner(PAIRS, config, report=lambda _, likelihood: reported.append(likelihood))
-
     assert reported == likelihoods
     assert learnt.totals[1].tolist() == learner.totals[1].tolist()
 
@@ -221,6 +217,19 @@ def test_vocabularies_have_the_allowed_size():
         assert [["a"], ["b"]] == [*shorter.words]
 
 
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([9] * 50_000, range(0, 50_000, 3)),
+        ([40] * 50_000, range(0, 50_000, 3)),
+        ([40, 9, 40] * 20_000, range(0, 60_000, 3)),
+        ([40, 15] * 26_000, range(1, 52_000, 2)),
+    ],
+)
+def test_short_pairs_of_a_large_text_are_chosen(words, chosen):
+    assert choose_pairs(np.array(words), np.array(words)).tolist() == [*chosen]
+
+
 def test_only_part_of_a_long_text_is_learnt(monkeypatch):
     monkeypatch.setattr(learning, "MAX_WORD_CELLS", 8)
     even, odd = ("eins zwei", "one two"), ("drei vier", "three four")
@@ -230,7 +239,6 @@ def test_only_part_of_a_long_text_is_learnt(monkeypatch):
 
 def test_uninformative_pairs_are_skipped(learnt):
     more = [("", "the"), ("das " * 101, "the"), *PAIRS]
-
     assert learn_aligner(more).align(PAIRS) == learnt.align(PAIRS)
     with pytest.raises(CorpusError, match="no pair has 1 to 100 words"):
         learn_aligner([("", "the")])
@@ -249,7 +257,6 @@ print(hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest())
         run_python(program, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads)
         for threads in ("1", "5")
     }
-
     assert len(digests) == 1
 
 
@@ -325,14 +332,12 @@ def test_a_pair_depends_on_no_other_pair(seed, sizes):
 
 def test_far_jumps_share_a_weight():
     matrix, norms = weigh_jumps(np.array([1.0, 2.0, 3.0]), np.array([3, 1]))
-
     assert matrix.tolist() == [[0, 3, 3, 3], [0, 2, 3, 3], [0, 1, 2, 3], [0, 1, 1, 2]]
     assert norms.T.tolist() == [[9, 8, 6, 4], [3, 2, 1, 1]]
 
 
 def test_the_next_position_is_the_most_likely():
     jumps = start_jumps(8)
-
     assert len(jumps) == 17
     assert jumps.argmax() == 9
     assert jumps[8] == jumps[10] > jumps[7] > jumps[0] > 0
@@ -364,7 +369,6 @@ def test_links_are_written_by_source_and_target():
 def test_links_are_those_above_the_threshold(learnt):
     [shares] = learnt.score_links(PAIRS[:1])
     [links] = learnt.align(PAIRS[:1])
-
     assert links == {(i, j) for i, j in np.ndindex(shares.shape) if shares[i, j] > 0.3}
     assert 0 < shares.max() <= 1
 
@@ -374,14 +378,12 @@ def test_links_need_the_counts_of_both_directions(learnt, side):
     counts = learnt.counts.copy()
     counts[side] = 0
     one_sided = replace(learnt, counts=counts).score_links(PAIRS[:1])[0]
-
     assert one_sided.max() < 0.5 * learnt.score_links(PAIRS[:1])[0].max()
 
 
 def test_links_do_not_depend_on_neighbours(learnt):
     alone = [learnt.score_links([pair])[0] for pair in PAIRS]
     together = learnt.score_links([("", "x"), *PAIRS])[1:]
-
     assert all((one == other).all() for one, other in zip(alone, together, strict=True))
     assert [] == learnt.align([])
 
@@ -416,7 +418,6 @@ def test_punctuation_and_words_never_translate_each_other():
 def test_saved_aligners_load(learnt, tmp_path):
     write_aligner(tmp_path / "aligner", learnt)
     loaded = load_aligner(tmp_path / "aligner")
-
     assert loaded.align(PAIRS) == learnt.align(PAIRS)
     assert loaded.trace([(["das"], ["the"])]) == [[0]]
     assert (loaded.counts == learnt.counts).all()

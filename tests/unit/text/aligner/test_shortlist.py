@@ -38,7 +38,6 @@ def test_a_token_allows_its_translations():
 
 def test_frequent_tokens_are_always_allowed():
     pairs = number(([0], [1] * 5), ([1], [2] * 4), ([2], [3, 3, 3]), ([3], [4, 4, 5, 5]))
-
     assert learn_shortlist(pairs, (SOURCE, TARGET), FEW).always == [1, 2, 3]
 
 
