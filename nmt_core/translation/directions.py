@@ -1,15 +1,13 @@
 """The directions of a multilingual model, and the choice of one of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pydantic import Field
 
 from nmt_core.base.config import Config
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import LanguageCode, LanguagePair, Languages
-from nmt_core.text.side import Tokenized
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.translation import Translation, join_steps
 
 
 class DirectionConfig(Config):
@@ -101,21 +99,3 @@ def detect_directions(
     rank, into = load_scorer().rank, candidates[-1]
     sources = [rank(text, candidates)[0][0] for text in texts]
     return [Languages(source=code, target=into) for code in sources]
-
-
-def search_twice(
-    first: Callable[[Sequence[str | Tokenized]], list[Translation]],
-    second: Callable[[Sequence[str]], list[list[Translation]]],
-    lines: Sequence[str | Tokenized],
-) -> list[list[Translation]]:
-    """Return translations of translations: ``first`` into a pivot language, ``second`` out of it.
-
-    A translation keeps the tokens of the second step, the reports of both, and the lower
-    confidence.
-    """
-    steps = first(lines)
-    found = second([each.text for each in steps])
-    return [
-        [join_steps(step, each) for each in several]
-        for step, several in zip(steps, found, strict=True)
-    ]

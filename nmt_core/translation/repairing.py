@@ -5,9 +5,10 @@ numbers, and without loops. The result is the most probable translation without 
 much less probable than the first translation, the first is returned with its breaches.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import islice
 
 from nmt_core.literals.checking import Breach
 from nmt_core.literals.masking import requote
@@ -32,11 +33,13 @@ class _Repair:
 
     line: ProtectedLine
     raw: list[Translation]
-    """Translations of the first search, with symbols."""
+    """The best translations of the first search, with symbols."""
     first: list[Translation]
-    """The best of these, with literals."""
+    """The same with literals."""
+    remaining: Iterator[Translation]
+    """The other translations of the first search, with symbols."""
     later: list[Translation] = field(default_factory=list)
-    """The remaining translations of the first search, and those of later searches."""
+    """These with literals, and those of later searches."""
 
     def choose(self) -> Translation:
         """Return the translation with the fewest breaches, then the most probable.
@@ -86,26 +89,27 @@ class ProtectedSearch:
     """A search that keeps the literals of lines as far as possible."""
 
     protector: Protector
-    search: Callable[[Sequence[Tokenized], BeamConfig], list[list[Translation]]]
+    search: Callable[[Sequence[Tokenized], BeamConfig], list[Iterator[Translation]]]
     """Returns translations of lines, best first."""
     config: BeamConfig
-    candidates: int
-    """Number of hypotheses to consider if the best has breaches; 0 disables further searches, for
-    lines with prefixes."""
+    """Settings of the search, which returns all its hypotheses for repairs."""
+    n_best: int
+    """Number of translations to return."""
+    repairs: bool
+    """Whether to search again; False for lines with prefixes."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return the translations of lines, best first; lines without words need no search."""
-        protector, n_best = self.protector, self.config.n_best
-        protected = [protector.protect(line, unquoted=self.candidates > 0) for line in lines]
-        figures = [protector.write_figures(line) if self.candidates else None for line in protected]
+        protector = self.protector
+        protected = [protector.protect(line, unquoted=self.repairs) for line in lines]
+        figures = [protector.write_figures(line) if self.repairs else None for line in protected]
         worded = [line for line, own in zip(protected, figures, strict=True) if own is None]
-        count = max(n_best, self.candidates)  # cheaper than another search for some lines
-        config = self.config.model_copy(update={"n_best": count})
-        raw = self.search([line.text for line in worded], config) if worded else []
-        repairs = [
-            _Repair(line, several, [protector.finish(line, each) for each in several[:n_best]])
-            for line, several in zip(worded, raw, strict=True)
-        ]
+        raw = self.search([line.text for line in worded], self.config) if worded else []
+        repairs = []
+        for line, several in zip(worded, raw, strict=True):
+            best = [*islice(several, self.n_best)]
+            finished = [protector.finish(line, each) for each in best]
+            repairs.append(_Repair(line, best, finished, several))
         if breached := [repair for repair in repairs if repair.choose().breaches]:
             self._repair(breached)
         repaired = iter(repairs)
@@ -114,9 +118,9 @@ class ProtectedSearch:
     def _repair(self, repairs: Sequence[_Repair]) -> None:
         """Search again for lines whose best translation has breaches."""
         for repair in repairs:
-            remaining = repair.raw[len(repair.first) :]
-            repair.later += (self.protector.finish(repair.line, each) for each in remaining)
-        if self.candidates:
+            finish, line = self.protector.finish, repair.line
+            repair.later += (finish(line, each) for each in repair.remaining)
+        if self.repairs:
             self._search_masked([repair for repair in repairs if repair.has(is_loss)])
             for size in WITHOUT_LOOPS:
                 flawed = [(repair, repair.line) for repair in repairs if repair.has(is_flaw)]
@@ -138,8 +142,9 @@ class ProtectedSearch:
         """Add translations of these lines, optionally without repeated n-grams of a size."""
         if not lines:
             return
-        changes = {} if ngram_size is None else {"no_repeat_ngram_size": ngram_size}
-        config = self.config.model_copy(update={"n_best": self.candidates, **changes})
+        config = self.config
+        if ngram_size is not None:
+            config = config.model_copy(update={"no_repeat_ngram_size": ngram_size})
         raw = self.search([line.text for _, line in lines], config)
         for (repair, line), several in zip(lines, raw, strict=True):
             repair.later += (self.protector.finish(line, each) for each in several)

@@ -15,11 +15,11 @@ from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
 from nmt_core.text.vocabulary import EOS
 from nmt_core.translation.confidence import ConfidenceModel
-from nmt_core.translation.directions import DirectionConfig, find_direction, search_twice
+from nmt_core.translation.directions import DirectionConfig, find_direction
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
 from nmt_core.translation.text_search import TextSearch, TranslatorConfig, add_links
-from nmt_core.translation.translation import Translation, keep_text
+from nmt_core.translation.translation import Translation, join_steps, keep_text
 
 if TYPE_CHECKING:
     from nmt_core.search.pytorch import PyTorchEngine
@@ -100,15 +100,17 @@ class SentenceTranslator:
         """
         if self.pivot:
             into, out = self.pivot
-            second = partial(
-                out.search,
+            steps = into.search_best(lines)
+            found = out.search(
+                [each.text for each in steps],
                 beam_size=beam_size,
                 n_best=n_best,
                 diversity=diversity,
                 prefixes=prefixes,
                 probabilities=probabilities,
             )
-            translations = search_twice(into.search_best, second, lines)
+            pairs = zip(steps, found, strict=True)
+            translations = [[join_steps(step, each) for each in own] for step, own in pairs]
             return self._add_links(lines, translations) if links else translations
         if self.is_same_language:
             return [[keep_text(text)] for text in map(get_line, lines)]
@@ -127,10 +129,13 @@ class SentenceTranslator:
             attention=attention or (config.unknown == "copy" and engine.has_attention),
         )
         if self.protector is None:
-            translations = search(lines, config)
+            translations = [[*several] for several in search(lines, config)]
         else:
-            candidates = 0 if begin else config.beam_size
-            translations = ProtectedSearch(self.protector, search, config, candidates).run(lines)
+            width, wide = config.beam_size, config
+            if not begin:  # all hypotheses of a beam are cheaper than another search
+                wide = self._configure(beam_size=width, n_best=width, diversity=diversity)
+            repairing = ProtectedSearch(self.protector, search, wide, config.n_best, not begin)
+            translations = repairing.run(lines)
         if links:
             translations = self._add_links(lines, translations)
         if begin or self.confidence_model is None:
@@ -207,7 +212,7 @@ class SentenceTranslator:
             self._configure(),
             batch_tokens=self._fit_batch(sampling.samples),
         )
-        return self.text_search.write(tasks, drawn)
+        return [[*several] for several in self.text_search.write(tasks, drawn)]
 
     def next_tokens(self, line: str, prefix: str = "", count: int = 10) -> list[tuple[str, float]]:
         """Return the most likely tokens after ``prefix`` with their probabilities, best first.

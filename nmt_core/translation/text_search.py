@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,7 +78,7 @@ class TextSearch:
         batch_tokens: int,
         probabilities: bool,
         attention: bool,
-    ) -> list[list[Translation]]:
+    ) -> list[Iterator[Translation]]:
         """Return the translations of lines, best first; for the options, see ``Engine.search``.
 
         Raises:
@@ -130,8 +130,11 @@ class TextSearch:
 
     def write(
         self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
-    ) -> list[list[Translation]]:
-        """Return the translations of tasks, given the hypotheses of nonempty tasks."""
+    ) -> list[Iterator[Translation]]:
+        """Return the translations of tasks, given the hypotheses of nonempty tasks.
+
+        They are written when they are read, because most callers read only the best.
+        """
         results = iter(hypotheses)
         pairs = [
             (task, each._replace(attention=drop_tags(each.attention, task.text)))
@@ -146,8 +149,20 @@ class TextSearch:
         ]
         if self.load_full:
             copy_unknown(pairs, tokens, self.source, self.load_full)
-        written = (
-            Translation(
+        found = zip(pairs, tokens, strict=True)
+        counts = iter(map(len, hypotheses))
+        return [
+            self._write(task, [*islice(found, next(counts))] if task.tokens else ())
+            for task in tasks
+        ]
+
+    def _write(
+        self, task: SourceTask, found: Iterable[tuple[tuple[SourceTask, Hypothesis], list[str]]]
+    ) -> Iterator[Translation]:
+        if not task.tokens:
+            yield EMPTY_TRANSLATION
+        for (_, each), words in found:
+            yield Translation(
                 text=self.target.join(words),
                 score=each.score,
                 tokens=tuple(words),
@@ -156,13 +171,6 @@ class TextSearch:
                 source_tokens=tuple(task.tokens),
                 attention=each.attention,
             )
-            for words, (task, each) in zip(tokens, pairs, strict=True)
-        )
-        counts = iter(map(len, hypotheses))
-        return [
-            [*islice(written, next(counts))] if task.tokens else [EMPTY_TRANSLATION]
-            for task in tasks
-        ]
 
 
 def drop_tags(attention: "NDArray[np.float32]", text: Tokenized) -> "NDArray[np.float32]":
