@@ -81,15 +81,10 @@ class PoFile:
 
 
 def parse_po(data: bytes, name: object, error: type[NmtError]) -> PoFile:
-    """Return the lines and messages of a file.
-
-    Args:
-        data: the content of the file.
-        name: name of the file in messages.
-        error: the class of errors.
+    """Return the lines and messages of a file; errors contain its name.
 
     Raises:
-        NmtError: if the file cannot be decoded by its charset, or a line is not valid.
+        NmtError: of the class ``error``, if its charset or a line is not valid.
     """
     match = CHARSET.search(data)
     charset = match[1].decode() if match else "utf-8"

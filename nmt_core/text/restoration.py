@@ -47,15 +47,14 @@ TRANSLITERATIONS = str.maketrans(
 """Spellings of letters that a keyboard may lack."""
 
 CONTEXT_CHARACTERS = 5
-"""Characters before a word that show whether the word begins a sentence."""
+"""Maximum number of characters before a word that show that the word begins a sentence."""
 
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*")
 _BEYOND_ASCII = regex.compile(r"(?![A-Za-z])\p{L}")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hira}\p{Kana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 """Letters of scripts without spaces, in which a run of letters may be a sentence."""
-_BEGINNING = regex.compile(r"(?:^\P{L}*|(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)$")
-_POSSIBLY_FIRST = regex.compile(rf"(?:^|[.!?:…])\P{{L}}{{0,{CONTEXT_CHARACTERS}}}({_WORD.pattern})")
-"""A word that may begin a sentence; ``_BEGINNING`` decides."""
+_END = regex.compile(r"(?<!\p{Nd})[.!?:…][\"“”»’)\]]* [\"„“«»‚‘(\[]*")
+"""The end of a sentence, and the signs before the next one."""
 _FINAL = regex.compile(r"[.!?…][\"“”»’)\]]*$")
 _FIRST = regex.compile(r"(^[^\p{L}\p{Nd}]*|(?<!\p{Nd})[.!?…][\"“”»’)\]]* [\"„“«»‚‘(\[]*)(\p{L})")
 
@@ -87,24 +86,22 @@ class Restorer:
     accents: Mapping[str, str]
     """Lower-case words with accents, by their form without accents."""
     words: Collection[str] = frozenset()
-    """Lower-case words of the training text; empty if it was too short to identify unknown
-    words."""
+    """Lower-case words of the training text; empty if it was too short."""
 
     @classmethod
     def learn(cls, lines: Iterable[str]) -> Self:
         """Learn from normalised lines; capitals at the beginning of sentences are ignored."""
-        seen: Counter[str] = Counter()
-        seen_inside: Counter[str] = Counter()
+        tokens, inner_tokens = Counter[str](), Counter[str]()
         for line in lines:
-            found, inside = _list_words(line)
-            seen.update(found)
-            seen_inside.update(inside)
-        words: Counter[str] = Counter()
-        for word, count in seen.items():
-            words[word.lower()] += count
-        forms: dict[str, Counter[str]] = defaultdict(Counter)
-        for word, count in seen_inside.items():
-            forms[word.lower()][word] = count
+            tokens.update(line.split(" "))
+            inner_tokens.update(_drop_first_words(line).split(" "))
+        words, forms = Counter[str](), defaultdict[str, Counter[str]](Counter)
+        for token, count in tokens.items():
+            for word in _WORD.findall(token):
+                words[word.lower()] += count
+        for token, count in inner_tokens.items():
+            for word in _WORD.findall(token):
+                forms[word.lower()][word] += count
         totals = Counter({word: counts.total() for word, counts in forms.items()})
         frequent = [word for word, n in totals.most_common(MAX_WORDS) if n >= MIN_OCCURRENCES]
         best = ((word, forms[word].most_common(1)[0][0]) for word in frequent)
@@ -207,22 +204,19 @@ class Restorer:
         return capitalize(accented) if word[0].isupper() else accented
 
 
-def _list_words(line: str) -> tuple[list[str], list[str]]:
-    """Return the words of a line, and those that no beginning of a sentence capitalizes."""
-    words: list[str] = []
-    inside: list[str] = []
-    end = 0
-    for first in _POSSIBLY_FIRST.finditer(line):
-        word, start = first[1], first.start(1)
-        if word != word.lower() and _BEGINNING.search(
-            line, max(0, start - CONTEXT_CHARACTERS), start
-        ):
-            between = _WORD.findall(line, end, start)
-            words += [*between, word]
-            inside += between
-            end = first.end()
-    rest = _WORD.findall(line, end)
-    return words + rest, inside + rest
+def _drop_first_words(line: str) -> str:
+    """Return a line without the words that are capitalized because they begin a sentence."""
+    starts = [match.end() for match in _END.finditer(line) if len(match[0]) <= CONTEXT_CHARACTERS]
+    first = _WORD.search(line)
+    if first and first.start() <= CONTEXT_CHARACTERS and first.start() not in starts:
+        starts = [first.start(), *starts]
+    parts, end = [], 0
+    for start in starts:
+        word = _WORD.match(line, start)
+        if word and word[0] != word[0].lower():
+            parts.append(line[end:start])
+            end = word.end()
+    return " ".join([*parts, line[end:]])
 
 
 def find_accents(words: Counter[str]) -> dict[str, str]:

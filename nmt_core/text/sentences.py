@@ -31,13 +31,8 @@ def split_sentences(text: str, language: str, fits: Callable[[str], bool]) -> li
     """Return the spans of sentences; sentences that do not fit are split.
 
     Spans are ordered and disjoint, have no white space at their ends, and leave out only white
-    space, so that the text can be reassembled exactly.
-
-    Args:
-        text: any text; newlines count as white space.
-        language: code of its language, such as ``de``; sentencex uses the rules of English for an
-            unknown language.
-        fits: returns whether a piece is short enough to be translated.
+    space, so that the text can be reassembled exactly. Newlines count as white space. An unknown
+    language has the rules of English.
     """
     # sentencex 1.0 may panic at other white space; newlines do not end sentences
     plain, start, pieces = re.sub(r"\s", " ", text), 0, list[Span]()

@@ -73,8 +73,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Return the tokenizer of any kind in a folder.
 
     Raises:
-        BundleError: if the folder contains no tokenizer, one of an unknown kind, or one that
-            requires spaCy, which is not installed.
+        BundleError: if there is none, it is of an unknown kind, or it requires spaCy in vain.
     """
     try:
         kind = str(files.read_json(folder / "tokenizer.json")["kind"])

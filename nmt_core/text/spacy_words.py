@@ -29,11 +29,7 @@ FILE = "tokenizer.json"
 
 
 class SpacyWords:
-    """Tokenizer by the rules of one language, without a spaCy model.
-
-    Args:
-        language: language code of spaCy, such as ``"de"``.
-        numbers: whether to keep words with a digit.
+    """Tokenizer by the rules of one of spaCy's languages, such as ``"de"``, without a model.
 
     Raises:
         ConfigError: if spaCy does not support the language, or a package for it is missing.

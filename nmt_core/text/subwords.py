@@ -6,7 +6,8 @@ consists of known pieces.
 """
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,9 @@ from nmt_core.text.normalize import WORD_BOUNDARY
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 MIN_VOCABULARY = 300
+
+MAX_LINE_BYTES = 100_000
+"""Subwords are not learnt from longer lines."""
 
 CACHED_WORDS = 2**16
 """Number of words whose pieces ``join_pieces`` caches."""
@@ -67,9 +71,11 @@ class Subwords:
             ConfigError: if the text is too small for the number of pieces.
         """
         model = io.BytesIO()
+        is_bpe = config.model_type == "bpe"  # learns the same from words and their counts
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(lines),
+                sentence_iterator=_count_words(lines) if is_bpe else iter(lines),
+                input_format="tsv" if is_bpe else "text",
                 model_writer=model,
                 model_type=config.model_type,
                 vocab_size=config.vocab_size + len(symbols),
@@ -82,7 +88,7 @@ class Subwords:
                 required_chars="0123456789",
                 num_threads=1,
                 input_sentence_size=0,
-                max_sentence_length=100_000,
+                max_sentence_length=MAX_LINE_BYTES,
                 pad_id=PAD,
                 bos_id=BOS,
                 eos_id=EOS,
@@ -103,7 +109,9 @@ class Subwords:
             raise ConfigError(
                 f"{config.vocab_size} pieces cannot be learnt from this text ({reason}); {advice}"
             ) from None
-        return cls(model.getvalue())
+        proto = _parse_model(model.getvalue())
+        proto.trainer_spec.ClearField("input_format")
+        return cls(proto.SerializeToString(deterministic=True))
 
     def extend(self, lines: Iterable[str], count: int) -> "Subwords":
         """Return a tokenizer with at most ``count`` more pieces, learnt from other text.
@@ -113,8 +121,6 @@ class Subwords:
         Raises:
             ConfigError: if the pieces were not learnt by BPE.
         """
-        from sentencepiece import sentencepiece_model_pb2 as generated  # requires protobuf
-
         if self.model_type != "bpe":
             raise ConfigError("only BPE pieces can be added to; set tokenize.added_pieces to 0")
         size = max(MIN_VOCABULARY, len(self.vocabulary), 2 * count)
@@ -122,7 +128,7 @@ class Subwords:
         known = {*self.vocabulary.tokens}
         new = [piece for piece in learnt.scored_pieces if piece not in known]
         chosen = sorted(new, key=lambda piece: len(piece) > 1)[:count]
-        proto: Any = vars(generated)["ModelProto"].FromString(self._model)
+        proto = _parse_model(self._model)
         lowest = min(piece.score for piece in proto.pieces)
         for rank, piece in enumerate((each for each in new if each in {*chosen}), start=1):
             proto.pieces.add(piece=piece, score=lowest - rank)
@@ -204,6 +210,21 @@ class Subwords:
             return self._processor.decode([*tokens])
         split = {SPECIALS[UNK]: ("<", "unk>")}
         return self._processor.decode([p for token in tokens for p in split.get(token, (token,))])
+
+
+def _count_words(lines: Iterable[str]) -> Iterator[str]:
+    """Return the words of normalised lines, each with its count after a tab."""
+    counts: Counter[str] = Counter()
+    for line in lines:
+        if len(line) <= MAX_LINE_BYTES // 4 or len(line.encode()) <= MAX_LINE_BYTES:
+            counts.update(line.split(" "))
+    return (f"{word}\t{count}" for word, count in counts.items())
+
+
+def _parse_model(model: bytes) -> Any:
+    from sentencepiece import sentencepiece_model_pb2 as generated  # requires protobuf
+
+    return vars(generated)["ModelProto"].FromString(model)
 
 
 def balance_lines(counts: Mapping[str, int], limit: int, temperature: float) -> dict[str, int]:
