@@ -38,7 +38,7 @@ class Segmenter:
 
     def fits(self, text: str) -> bool:
         """Return whether a text is short enough to be translated as one sentence."""
-        size = len(text.encode(errors="surrogatepass"))  # tokens have a byte, except a first space
+        size = 3 * len(text.encode(errors="surrogatepass"))  # of NFC at most; tokens have a byte
         return size < self.max_tokens or (
             len(text) <= self.max_tokens * TOKEN_CHARACTERS
             and len(self.tokens(text)) <= self.max_tokens
