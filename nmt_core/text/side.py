@@ -73,7 +73,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Return the tokenizer of any kind in a folder.
 
     Raises:
-        BundleError: if there is none, it is of an unknown kind, or it requires spaCy in vain.
+        BundleError: if it is missing, of an unknown kind, or needs spaCy, which is not installed.
     """
     try:
         kind = str(files.read_json(folder / "tokenizer.json")["kind"])

@@ -65,7 +65,7 @@ class Subwords:
     ) -> "Subwords":
         """Train a tokenizer on normalised lines.
 
-        The characters ``symbols`` are more pieces, not counted in ``config.vocab_size``.
+        Each character of ``symbols`` is a further piece; ``config.vocab_size`` does not count it.
 
         Raises:
             ConfigError: if the text is too small for the number of pieces.
@@ -181,14 +181,14 @@ class Subwords:
         return self._processor.encode(line, out_type=str)
 
     def join_pieces(self, line: str) -> str:
-        """Return the pieces of a normalised line, separated by spaces; fast for many lines."""
+        """Return the pieces of a normalised line, separated by spaces."""
         if self._splits_words:
             return " ".join(map(self._join_cached, line.split(" ")))
         return " ".join(self.encode(line))
 
     @cached_property
     def _splits_words(self) -> bool:
-        """Whether the pieces of a word depend on no other word, as in BPE within words."""
+        """Whether each word can be encoded alone, because no piece spans two words."""
         stays_inside = (WORD_BOUNDARY not in piece[1:] for piece in self.scored_pieces)
         return self.model_type == "bpe" and all(stays_inside)
 

@@ -39,7 +39,7 @@ class _Repair:
     remaining: Iterator[Translation]
     """The other translations of the first search, with symbols."""
     later: list[Translation] = field(default_factory=list)
-    """These with literals, and those of later searches."""
+    """The same with literals, then the translations of later searches."""
 
     def choose(self) -> Translation:
         """Return the translation with the fewest breaches, then the most probable.
@@ -96,7 +96,7 @@ class ProtectedSearch:
     n_best: int
     """Number of translations to return."""
     repairs: bool
-    """Whether to search again; False for lines with prefixes."""
+    """Whether to search again if literals are lost. Lines with prefixes are searched once."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return the translations of lines, best first; lines without words need no search."""

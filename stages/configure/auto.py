@@ -226,7 +226,7 @@ def count_tokens(
 ) -> dict[str, float]:
     """Return an estimate of the target tokens of each limit of a budget, by the limit's name.
 
-    An epoch and the tokens of a batch count target tokens, the speed target tokens per second.
+    ``epoch`` and ``batch_tokens`` are target tokens, ``speed`` is target tokens per second.
     """
     limits: Mapping[str, float | None] = {
         "tokens": budget.tokens,

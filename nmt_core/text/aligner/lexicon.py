@@ -268,7 +268,7 @@ class Prior:
     ) -> Direction:
         """Return the model that maximises the likelihood of expected counts.
 
-        The counts are of word pairs and of words without a link; see ``sum_counts`` for the totals.
+        ``pairs`` and ``nulls`` are expected counts; ``sum_counts`` returns ``totals``.
         """
         null_counts = nulls + self.unseen
         return Direction(
