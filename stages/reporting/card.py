@@ -6,7 +6,7 @@ It begins with the metadata that Hugging Face reads (https://huggingface.co/docs
 import platform
 import re
 from collections.abc import Mapping
-from importlib.metadata import Distribution, distributions
+from importlib.metadata import PackageMetadata, distributions
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
@@ -63,9 +63,8 @@ def render_card(
 
 def list_materials(*, model: str, version: str) -> dict[str, Any]:
     """Return a software bill of materials as CycloneDX: the packages of this environment."""
-    installed = {  # by normalized name (PEP 503)
-        re.sub(r"[-_.]+", "-", each.name).lower(): each for each in reversed([*distributions()])
-    }
+    every = reversed([package.metadata for package in distributions()])
+    installed = {re.sub(r"[-_.]+", "-", each["Name"]).lower(): each for each in every}  # PEP 503
     installed.pop(DISTRIBUTION, None)
     python = {
         "type": "platform",
@@ -73,10 +72,10 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
         "version": platform.python_version(),
     }
     components = []
-    for name, package in sorted(installed.items()):
-        purl = f"pkg:pypi/{name}@{quote(package.version, safe='')}"
-        library = {"type": "library", "bom-ref": purl, "name": name, "version": package.version}
-        components.append({**library, "licenses": _licences(package), "purl": purl})
+    for name, metadata in sorted(installed.items()):
+        purl = f"pkg:pypi/{name}@{quote(metadata['Version'], safe='')}"
+        library = {"type": "library", "name": name, "version": metadata["Version"], "purl": purl}
+        components.append(library | {"bom-ref": purl, "licenses": _licences(metadata)})
     return {
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -88,9 +87,9 @@ def list_materials(*, model: str, version: str) -> dict[str, Any]:
     }
 
 
-def _licences(package: Distribution) -> list[dict[str, Any]]:
-    """Return the licence in the package's metadata: an SPDX expression, or names."""
-    metadata = package.metadata.json
+def _licences(package: PackageMetadata) -> list[dict[str, Any]]:
+    """Return the licence in a package's metadata: an SPDX expression, or names."""
+    metadata = package.json
     if expression := metadata.get("license_expression"):
         return [{"expression": expression}]
     classifiers = [line for line in metadata.get("classifier", ()) if line.startswith("License ::")]

@@ -39,8 +39,9 @@ from stages.reporting.download_report import DownloadReport, NearDuplicates
 from stages.runtime.trained import load_trained
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
-from tests.support.slow_cases import mark_slow
 from tests.support.torch_settings import torchs_own_settings
+
+pytestmark = pytest.mark.slow
 
 LANGUAGES = Languages(source="de", target="en")
 TRAIN_LINES, TEST_LINES = 60, 12
@@ -114,7 +115,7 @@ def settings():
         yield
 
 
-@pytest.fixture(scope="module", params=mark_slow(KINDS, but=["subwords"]))
+@pytest.fixture(scope="module", params=KINDS)
 def project(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     arguments = [*KINDS[request.param], *TINY]
@@ -303,7 +304,6 @@ def test_training_can_start_from_an_export(project, tmp_path):
             assert (tmp_path / folder / path.name).read_bytes() == path.read_bytes()
 
 
-@pytest.mark.slow
 def test_finished_model_can_be_an_average(project, tmp_path):
     """This holds even if it is finished a second time, from its last checkpoint."""
     copy_initial_model(project.export, tmp_path)
@@ -418,7 +418,6 @@ def test_scores_can_be_recomputed(project):
     assert metrics.sentences == len(rows) == TEST_LINES
 
 
-@pytest.mark.slow
 def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
     again = evaluate.run(
         project.settings["evaluate"], inputs(project), languages=LANGUAGES, reports=tmp_path

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.servers.__main__ import build_servers
 from stages.tracking import tracker
-from tests.support.fleet import Fleet
 from tests.support.processes import at_work_in
 from tests.support.reader import open_reader
 
@@ -27,11 +25,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="package")
 def servers(folder):
-    """Prefect and MLflow at free ports.
+    """Prefect and MLflow at free ports; a test that kills a server restarts it by ``start()``."""
+    from infra.servers.__main__ import build_servers
 
-    ``servers.environment`` has the variables of workers and stages. A test that kills a server
-    restarts it: ``start()`` waits until it answers.
-    """
     before = os.umask(0o077)
     built = build_servers(folder, host="127.0.0.1", prefect_port=0, mlflow_port=0)
     os.umask(before)
@@ -46,6 +42,8 @@ def servers(folder):
 @pytest.fixture(scope="package")
 def fleet(servers, tmp_path_factory):
     """Clones, workers and runs on the servers."""
+    from tests.support.fleet import Fleet
+
     fleet = Fleet(servers, tmp_path_factory.mktemp("fleet"))
     with fleet.client:
         yield fleet

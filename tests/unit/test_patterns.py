@@ -106,8 +106,7 @@ def find_member(kind, value, space):
     named = [chr(each if what is op.LITERAL else each[0]) for what, each in value
              if what in (op.LITERAL, op.RANGE)]  # fmt: skip
     candidates = [space, *named, "a", "0", "-", ".", "\n", "é"]
-    state = parser.State()
-    subpattern = parser.SubPattern(state, [(op.IN, value)])
+    subpattern = parser.SubPattern(parser.State(), [(op.IN, value)])
     matches = re._compiler.compile(subpattern).fullmatch
     return next(filter(matches, candidates), "a")
 
@@ -187,6 +186,7 @@ def is_square(pattern, method, attack):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_patterns_are_linear_on_hostile_text(package):
     square = {
