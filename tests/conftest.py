@@ -24,8 +24,8 @@ __all__ = ["pytest_addoption", "pytest_collection_modifyitems"]
 
 # the time per example depends on the machine; only `make test` draws other examples each time
 # has a SEED=
-settings.register_profile("random", deadline=None, max_examples=25, print_blob=True)
-settings.register_profile("nmt", deadline=None, max_examples=25, derandomize=True)
+settings.register_profile("random", deadline=None, max_examples=20, print_blob=True)
+settings.register_profile("nmt", deadline=None, max_examples=20, derandomize=True)
 settings.load_profile("nmt")
 
 

@@ -22,7 +22,8 @@ from stages.params import DownloadParams, ShardParams, TokenizeParams, Vocabular
 from tests.support import job_functions
 from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
-from tests.support.slow_cases import mark_slow
+
+pytestmark = pytest.mark.slow
 
 SERIAL = WorkersConfig(processes=1)
 ODD = [
@@ -139,12 +140,11 @@ def test_tokens_are_those_of_each_line(expected, tmp_path, name):
             assert tokens.encode() == made[f"tokenized/{split}.{side}"]
 
 
-@pytest.mark.parametrize("lines", mark_slow([1, 7], but=[7]))
+@pytest.mark.parametrize("lines", [1, 7])
 def test_bytes_do_not_depend_on_cuts(given, tmp_path, expected, lines):
     assert run(given, tmp_path, WorkersConfig(processes=1, chunk_lines=lines)) == expected
 
 
-@pytest.mark.slow
 def test_bytes_do_not_depend_on_workers(given, tmp_path, expected):
     two, three = (WorkersConfig(processes=n, chunk_lines=lines) for n, lines in [(2, 7), (3, 40)])
     some = run(given, tmp_path / "three", three, ["subwords"])
@@ -169,7 +169,6 @@ def killing(folder, victim=None):
     killer.join()
 
 
-@pytest.mark.slow
 def test_killed_process_leaves_nothing_incomplete(given, tmp_path, expected):
     workers = WorkersConfig(processes=2, chunk_lines=50)
     with (
@@ -227,7 +226,6 @@ def running(tmp_path_factory):
     started.end()
 
 
-@pytest.mark.slow
 def test_a_killed_worker_changes_no_byte(given, tmp_path, expected, running, monkeypatch):
     """The worker is killed during its work, which the other worker repeats."""
     running.begin()
@@ -265,7 +263,6 @@ def refusal(text, address, **options):
     return str(told.value)
 
 
-@pytest.mark.slow
 def test_errors_on_a_cluster_name_their_line(text, running):
     with pytest.raises(ValueError, match="lost for words") as told:
         copied(text, running.address, function=job_functions.fail)
@@ -282,7 +279,6 @@ def test_errors_on_a_cluster_name_their_line(text, running):
     assert "must be able to read" in message
 
 
-@pytest.mark.slow
 def test_failing_cluster_is_reported(text, tmp_path, monkeypatch):
     """It has no worker, a worker that crashes, a scheduler that stops, or it does not exist."""
     monkeypatch.setattr(jobs, "WORKER_SECONDS", 1)

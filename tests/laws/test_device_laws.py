@@ -30,6 +30,7 @@ PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CLOSE = {"float32": {"rtol": 1e-4, "atol": 1e-5}, "bfloat16": {"rtol": 0.1, "atol": 0.05}}
 """Tolerance of losses of a few nats: order of sums in float32, eight bits in bfloat16."""
 
+pytestmark = pytest.mark.slow
 needs_gpu = pytest.mark.skipif(DEVICE.type != "cuda", reason="there is no GPU here")
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_model = pytest.mark.parametrize("name", SHAPES)
@@ -127,7 +128,6 @@ def test_batch_beyond_memory_is_split(tmp_path, name):
 
 
 @pytest.mark.skipif(torch.cuda.device_count() == 1, reason="there is but one GPU here")
-@pytest.mark.slow
 def test_two_processes_train_as_one(tmp_path):
     """They use NCCL with GPUs, and Gloo without."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}

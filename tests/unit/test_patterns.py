@@ -17,6 +17,7 @@ import pytest
 import regex
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
 PACKAGES = ("nmt_core", "stages", "flows", "infra")
 METHODS = {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"}
 LENGTH = 8000
@@ -186,7 +187,6 @@ def is_square(pattern, method, attack):
         return True
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_patterns_are_linear_on_hostile_text(package):
     square = {

@@ -19,6 +19,7 @@ from tests.support.bringing import bring
 from tests.support.demo import draw_corpus
 from tests.support.formats import read_as_windows
 
+pytestmark = pytest.mark.slow
 GERMAN = {"source": "de", "target": "en"}
 FRENCH = "Les enfants jouent dans la cour de l'école depuis ce matin."
 
@@ -35,9 +36,7 @@ def text(min_words=1):
 
 
 def spoil(every):
-    return [
-        (one, FRENCH if row % every == 3 else other) for row, (one, other) in enumerate(text()[0])
-    ]
+    return [(de, FRENCH if row % every == 3 else en) for row, (de, en) in enumerate(text()[0])]
 
 
 @pytest.fixture(autouse=True)
