@@ -43,7 +43,8 @@ def find_direction(
     names = ", ".join(str(direction.languages) for direction in found or directions)
     if found:
         is_open = len({direction.languages.target for direction in found}) > 1
-        missing = "target language (--to)" if is_open else "source language (--from)"
+        side, option = ("target", "--to") if is_open else ("source", "--from")
+        missing = f"{side} language ({option} or {side})"
         raise ConfigError(f"the model translates {names}; name the {missing}")
     wanted = " ".join(
         f"{word} {code}" for word, code in (("from", source), ("into", target)) if code

@@ -47,14 +47,14 @@ def test_lines_of_mixed_languages_need_only_the_target(tmp_path, whole):
 @pytest.mark.parametrize(
     ("command", "given", "message"),
     [
-        ("translate", [], "name the target language (--to)"),
+        ("translate", [], "name the target language (--to or target)"),
         ("translate", ["--to", "es"], "does not translate into es; it translates de-en, fr-en"),
         ("translate", ["--from", "es"], "does not translate from es; it"),
         ("translate", ["--from", "de"], "translates de-en, de-fr; name the target"),
-        ("translate", ["--to", "en", "--glossary", "terms"], "name the source language (--from)"),
+        ("translate", ["--to", "en", "--glossary", "terms"], "the source language (--from or sou"),
         ("translate-file", ["--from", "fr", "--to", "de"], "does not translate from fr into de"),
         ("translate-file", ["--to", "en", "--review", "r.xlf"], "name the source language"),
-        ("explain", ["--to", "en"], "name the source language (--from)"),
+        ("explain", ["--to", "en"], "name the source language (--from or source)"),
         ("explain", ["--from", "de", "--to", "fr", "--attention", "none"], "de-fr in two steps"),
         ("explain", ["--from", "de", "--to", "fr", "--search"], "choose de-en or en-fr"),
         ("sample", [], "name the target language"),
