@@ -2,11 +2,9 @@
 
 Usage: python -m benchmarks.translation MODEL TEXT [--rounds N] [--sentences N]
 
-TEXT has one sentence per line. CTranslate2 is also measured as in its documentation, without this
-library: with its defaults, sentencepiece and sentences sorted by length.
-
-The unit is sentences per second of CPU time. Every round measures all cases once, in a new process;
-the table shows medians over rounds.
+TEXT has one sentence per line. CTranslate2 is also measured as in its documentation, with sentences
+sorted by length. The unit is sentences per second of CPU time. Every round measures all cases once,
+in a new process. It shows medians, and the ratio to CTranslate2 by hand: from least to most.
 """
 
 import itertools
@@ -49,14 +47,10 @@ def load_engine(folder: Path, name: str) -> Translate:
 def translate_by_hand(folder: Path, name: str) -> Translate:
     """Return a function that translates lines by CTranslate2 as in its documentation."""
     source, target = (
-        sentencepiece.SentencePieceProcessor(
-            model_file=str(folder / f"tokenizer/{side}/sentencepiece.model")
-        )
+        sentencepiece.SentencePieceProcessor(f"{folder}/tokenizer/{side}/sentencepiece.model")
         for side in ("source", "target")
     )
-    program = ctranslate2.Translator(
-        str(folder / "engines" / name), inter_threads=1, intra_threads=1
-    )
+    program = ctranslate2.Translator(f"{folder}/engines/{name}", inter_threads=1, intra_threads=1)
 
     def translate(lines: Sequence[str], beam_size: int) -> list[str]:
         tokens = [[*pieces, "</s>"] for pieces in source.encode(list(lines), out_type=str)]
@@ -93,6 +87,13 @@ def measure_all(folder: Path, sentences: Sequence[str]) -> dict[str, list[float]
     return speeds
 
 
+def describe(speeds: Sequence[float], peers: Sequence[float]) -> str:
+    """Return the median speed, and the ratio of each round to a peer's speed: least to largest."""
+    ratios = [ours / peer for ours, peer in zip(speeds, peers, strict=False)]
+    shown = ", ".join(f"{choose(ratios):.2f}" for choose in (min, median, max) if ratios)
+    return f"{median(speeds):.1f}" + (f" ({shown})" if ratios else "")
+
+
 def main(
     model: Annotated[Path, typer.Argument(help="An exported model.")],
     text: Annotated[Path, typer.Argument(help="File with one sentence per line.")],
@@ -104,12 +105,10 @@ def main(
     lines = list(itertools.islice(files.read_lines(text), sentences))
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
         measured = [fresh.submit(measure_all, model, lines).result() for _ in range(rounds)]
+    cases = {name: [*zip(*(own[name] for own in measured), strict=True)] for name in measured[0]}
     rows = [
-        [
-            name,
-            *(f"{median(case):.1f}" for case in zip(*(own[name] for own in measured), strict=True)),
-        ]
-        for name in measured[0]
+        [name, *map(describe, speeds, cases.get(f"{name} by hand", itertools.repeat(())))]
+        for name, speeds in cases.items()
     ]
     title = f"sentences per CPU second, one thread, median of {rounds} rounds"
     show(title, ("engine", *CASES), rows)
