@@ -8,7 +8,8 @@ consists of known pieces.
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,8 +28,8 @@ MIN_VOCABULARY = 300
 MAX_LINE_BYTES = 100_000
 """Subwords are not learnt from longer lines."""
 
-CACHED_WORDS = 2**16
-"""Number of words whose pieces ``join_pieces`` caches."""
+CACHED_WORDS = 2**15
+"""Number of words whose pieces a tokenizer caches."""
 
 
 class SubwordConfig(Config):
@@ -58,6 +59,10 @@ class Subwords:
     def __init__(self, model: bytes) -> None:
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def __reduce__(self) -> tuple[type["Subwords"], tuple[bytes]]:
+        """Leave the cache behind when the server sends a tokenizer to a worker process."""
+        return Subwords, (self._model,)
 
     @classmethod
     def train(
@@ -157,44 +162,39 @@ class Subwords:
     @property
     def vocabulary(self) -> Vocabulary:
         """All pieces, with the IDs of SentencePiece."""
-        count = self._processor.get_piece_size()
-        return Vocabulary([self._processor.id_to_piece(number) for number in range(count)])
+        return Vocabulary(self._processor.id_to_piece([*range(self._processor.get_piece_size())]))
 
     @property
     def scored_pieces(self) -> dict[str, tuple[int, float]]:
         """ID and score of every piece except bytes, symbols and reserved tokens."""
-        processor = self._processor
+        pieces = [*enumerate(self.vocabulary.tokens)][len(SPECIALS) :]
         return {
-            processor.id_to_piece(number): (number, processor.get_score(number))
-            for number in range(len(SPECIALS), processor.get_piece_size())
-            if not processor.is_byte(number) and processor.id_to_piece(number) not in ALL_SYMBOLS
+            piece: (number, self._processor.get_score(number))
+            for number, piece in pieces
+            if not self._processor.is_byte(number) and piece not in ALL_SYMBOLS
         }
 
     @property
     def model_type(self) -> Literal["bpe", "unigram"]:
         """The type of the model: scores are ranks in BPE, log-probabilities in a unigram model."""
-        ranks = all(score.is_integer() for _, score in self.scored_pieces.values())
-        return "bpe" if ranks else "unigram"
+        scores = map(self._processor.get_score, range(self._processor.get_piece_size()))
+        return "bpe" if all(score.is_integer() for score in scores) else "unigram"
 
     def encode(self, line: str) -> list[str]:
-        """Return the pieces of a line."""
-        return self._processor.encode(line, out_type=str)
-
-    def join_pieces(self, line: str) -> str:
-        """Return the pieces of a normalised line, separated by spaces."""
+        """Return the pieces of a normalised line."""
         if self._splits_words:
-            return " ".join(map(self._join_cached, line.split(" ")))
-        return " ".join(self.encode(line))
+            return [*chain.from_iterable(map(self._encode_cached, line.split(" ")))]
+        return self._processor.encode(line, out_type=str)
 
     @cached_property
     def _splits_words(self) -> bool:
         """Whether each word can be encoded alone, because no piece spans two words."""
-        stays_inside = (WORD_BOUNDARY not in piece[1:] for piece in self.scored_pieces)
-        return self.model_type == "bpe" and all(stays_inside)
+        pieces = self.vocabulary.tokens
+        return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 
     @cached_property
-    def _join_cached(self) -> Callable[[str], str]:
-        return lru_cache(CACHED_WORDS)(lambda word: " ".join(self.encode(word)))
+    def _encode_cached(self) -> Callable[[str], list[str]]:
+        return lru_cache(CACHED_WORDS)(partial(self._processor.encode, out_type=str))
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are also their surface text."""
@@ -206,8 +206,9 @@ class Subwords:
         The unknown token is written as ``<unk>``, passed in two parts because SentencePiece would
         write another sign for the whole.
         """
-        if SPECIALS[UNK] not in tokens:
-            return self._processor.decode([*tokens])
+        line = "".join(tokens)
+        if "<" not in line:  # neither bytes nor the unknown token
+            return line.replace(WORD_BOUNDARY, " ").removeprefix(" ")
         split = {SPECIALS[UNK]: ("<", "unk>")}
         return self._processor.decode([p for token in tokens for p in split.get(token, (token,))])
 

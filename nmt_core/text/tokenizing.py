@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nmt_core.base.jobs import Job, load_cached
-from nmt_core.text import Subwords, load_tokenizer
+from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 
 TOKENS = "tokens"
@@ -23,14 +23,13 @@ class TokenizeJob(Job):
 def tokenize(job: TokenizeJob, part: Path) -> int:
     """Write the tokens of each line, separated by spaces, to a folder; return their number."""
     tokenizer = load_cached(load_tokenizer, job.tokenizer)
-    join = tokenizer.join_pieces if isinstance(tokenizer, Subwords) else None
     [span] = job.spans
     count = 0
     with (part / TOKENS).open("w", encoding="utf-8", newline="") as file:
         for line in map(normalize, span.read()):
-            tokens = join(line) if join else " ".join(tokenizer.encode(line))
-            count += tokens.count(" ") + bool(tokens)
-            file.write(f"{tokens}\n")
+            tokens = tokenizer.encode(line)
+            count += len(tokens)
+            file.write(" ".join(tokens) + "\n")
     return count
 
 
