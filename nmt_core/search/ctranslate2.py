@@ -82,13 +82,13 @@ class CTranslate2Engine(Engine):
         batch_tokens: int,
         probabilities: bool,
         attention: bool,
-    ) -> list[list[Hypothesis]]:
+    ) -> Sequence[Iterable[Hypothesis]]:
         searched = self._search(requests, search, batch_tokens, attention=attention)
-        return self._score(requests, searched) if probabilities else searched
+        return self._score(requests, [*map(list, searched)]) if probabilities else searched
 
     def _search(
         self, requests: Sequence[Request], search: BeamConfig, batch_tokens: int, *, attention: bool
-    ) -> list[list[Hypothesis]]:
+    ) -> list[Iterable[Hypothesis]]:
         """Return the best candidates of every request.
 
         A batch is searched up to its greatest length limit. A sentence that exceeded its own limit
@@ -113,25 +113,23 @@ class CTranslate2Engine(Engine):
         if too_long:
             again = [[row] for row in too_long if [row] not in batches]
             found |= dict(self._run(requests, again, search, attention=attention))
-            ended = [self._read(found[row], search) for row in too_long]
+            ended = [[*self._read(found[row], search)] for row in too_long]
             rated = self._score([requests[row] for row in too_long], ended)
             scored = dict(zip(too_long, (rescore(each, search) for each in rated), strict=True))
-        own = {row: self._read(each[: search.n_best], search) for row, each in found.items()}
-        return [scored.get(row, own[row]) for row in lengths]
+        best = search.n_best
+        return [scored.get(row) or self._read(found[row][:best], search) for row in lengths]
 
-    def _read(self, found: Sequence[FoundTokens], search: BeamConfig) -> list[Hypothesis]:
-        """Return candidates with token IDs; at a limit, EOS replaces the last token."""
+    def _read(self, found: Sequence[FoundTokens], search: BeamConfig) -> Iterator[Hypothesis]:
+        """Yield candidates with token IDs; at a limit, EOS replaces the last token."""
         shift = self.score_shift if self.has_shortlist and search.beam_size > 1 else 0.0
-        return [
-            Hypothesis(
+        for tokens, score, matrix in found:
+            yield Hypothesis(
                 (*self.target.encode(tokens[:-1]),),
                 score - shift,
                 (score - shift) * len(tokens) ** search.length_penalty,
                 (),
                 _make_array(matrix) if matrix else None,
             )
-            for tokens, score, matrix in found
-        ]
 
     def _run(
         self,

@@ -4,7 +4,7 @@ This file imports neither torch nor an engine, so that listing a bundle's engine
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, Self, get_args
 
@@ -132,8 +132,8 @@ class Engine(Protocol):
         batch_tokens: int,
         probabilities: bool,
         attention: bool,
-    ) -> list[list[Hypothesis]]:
-        """Return one to ``search.n_best`` hypotheses of every request, best first.
+    ) -> Sequence[Iterable[Hypothesis]]:
+        """Return one to ``search.n_best`` hypotheses of every request, best first, to read once.
 
         Args:
             requests: the sentences.

@@ -4,7 +4,6 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import Field
@@ -129,39 +128,35 @@ class TextSearch:
         return tasks
 
     def write(
-        self, tasks: Sequence[SourceTask], hypotheses: Sequence[Sequence[Hypothesis]]
+        self, tasks: Sequence[SourceTask], hypotheses: Iterable[Iterable[Hypothesis]]
     ) -> list[Iterator[Translation]]:
         """Return the translations of tasks, given the hypotheses of nonempty tasks.
 
         They are written when they are read, because most callers read only the best.
         """
         results = iter(hypotheses)
-        pairs = [
-            (task, each._replace(attention=drop_tags(each.attention, task.text)))
-            if each.attention is not None
-            else (task, each)
-            for task in tasks
-            for each in (next(results) if task.tokens else ())
-        ]
-        tokens = [
-            [*task.prefix, *self.target.vocabulary.decode(each.tokens)[len(task.prefix) :]]
-            for task, each in pairs
-        ]
-        if self.load_full:
-            copy_unknown(pairs, tokens, self.source, self.load_full)
-        found = zip(pairs, tokens, strict=True)
-        counts = iter(map(len, hypotheses))
-        return [
-            self._write(task, [*islice(found, next(counts))] if task.tokens else ())
-            for task in tasks
-        ]
+        found = [next(results) if task.tokens else () for task in tasks]
+        if self.load_full is None:
+            return [*map(self._write, tasks, found)]
+        listed = [[*own] for own in found]
+        pairs = [(task, each) for task, own in zip(tasks, listed, strict=True) for each in own]
+        tokens = [self._list_tokens(*pair) for pair in pairs]
+        copy_unknown(pairs, tokens, self.source, self.load_full)
+        copied = iter(tokens)
+        return [*map(self._write, tasks, listed, ([next(copied) for _ in own] for own in listed))]
+
+    def _list_tokens(self, task: SourceTask, hypothesis: Hypothesis) -> list[str]:
+        tokens = self.target.vocabulary.decode(hypothesis.tokens)
+        return [*task.prefix, *tokens[len(task.prefix) :]]
 
     def _write(
-        self, task: SourceTask, found: Iterable[tuple[tuple[SourceTask, Hypothesis], list[str]]]
+        self, task: SourceTask, found: Iterable[Hypothesis], copied: Sequence[list[str]] = ()
     ) -> Iterator[Translation]:
         if not task.tokens:
             yield EMPTY_TRANSLATION
-        for (_, each), words in found:
+        for rank, each in enumerate(found):
+            words = copied[rank] if copied else self._list_tokens(task, each)
+            attention = each.attention
             yield Translation(
                 text=self.target.join(words),
                 score=each.score,
@@ -169,7 +164,7 @@ class TextSearch:
                 token_probabilities=tuple(map(math.exp, each.token_log_probs)),
                 ids=each.tokens,
                 source_tokens=tuple(task.tokens),
-                attention=each.attention,
+                attention=None if attention is None else drop_tags(attention, task.text),
             )
 
 
@@ -204,20 +199,17 @@ def copy_unknown(
         for pair, words in zip(pairs, tokens, strict=True)
         if UNK in pair[1].tokens[len(pair[0].prefix) :]
     ]
+    matrices: Sequence[NDArray[np.float32] | None] | None
     matrices = [hypothesis.attention for _, hypothesis, _ in unknown]
     if any(weights is None for weights in matrices):
-        computed = load_full().attend(
+        matrices = load_full().attend(
             [task.request.source for task, *_ in unknown], [each.tokens for _, each, _ in unknown]
         )
-        assert computed is not None  # without attention, the search forbids unknown tokens
-        matrices = [
-            drop_tags(weights, task.text)
-            for weights, (task, *_) in zip(computed, unknown, strict=True)
-        ]
+    assert matrices is not None  # without attention, the search forbids unknown tokens
     for weights, (task, hypothesis, words) in zip(matrices, unknown, strict=True):
         assert weights is not None
         surfaces = source.surfaces(task.text.line)[: len(task.tokens)]
-        closest = weights[:, : len(surfaces)].argmax(axis=1).tolist()
+        closest = drop_tags(weights, task.text)[:, : len(surfaces)].argmax(axis=1).tolist()
         for position in range(len(task.prefix), len(hypothesis.tokens)):
             if hypothesis.tokens[position] == UNK:
                 words[position] = surfaces[closest[position]]

@@ -186,7 +186,7 @@ def test_a_sentence_translates_alike_in_any_batch(default, chosen, beam_size):
     _, engine = default
     search = BeamConfig(beam_size=beam_size, max_length_factor=0.5, max_length_offset=2)
     everything = requests(30)
-    alone = [engine.search([request], search, **QUIET)[0] for request in everything]
+    alone = [[*engine.search([request], search, **QUIET)[0]] for request in everything]
     together = QUIET | {"batch_tokens": 10_000}
     found = engine.search([everything[n] for n in chosen], search, **together)
 
@@ -218,7 +218,7 @@ def test_limits_equal_pytorchs(default, beam_size, limits):
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
 def test_the_n_best_are_different_and_in_order(default, penalty):
     search = BeamConfig(beam_size=5, n_best=4, length_penalty=penalty)
-    for found in default[1].search(requests(20), search, **QUIET):
+    for found in map(list, default[1].search(requests(20), search, **QUIET)):
         scores = [one.score for one in found]
 
         assert len({one.tokens for one in found}) == len(found) == 4

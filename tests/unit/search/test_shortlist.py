@@ -70,7 +70,7 @@ def test_a_list_of_all_tokens_changes_nothing(tmp_path, changes):
 def test_translations_consist_of_listed_tokens(short):
     shortlist, engine = short
     asked = requests(40)
-    found = engine.search(asked, BEAM, **QUIET | {"batch_tokens": 10_000})
+    found = [*map(list, engine.search(asked, BEAM, **QUIET | {"batch_tokens": 10_000}))]
     kept = [
         {*each.tokens} <= list_allowed(shortlist, request)
         for request, several in zip(asked, found, strict=True)
@@ -88,9 +88,9 @@ def test_a_sentence_translates_alike_in_any_batch(short, chosen, beam_size):
     _, engine = short
     search = BeamConfig(beam_size=beam_size)
     everything = requests(30)
-    alone = [engine.search([request], search, **QUIET)[0] for request in everything]
+    alone = [[*engine.search([request], search, **QUIET)[0]] for request in everything]
     together = QUIET | {"batch_tokens": 10_000}
-    found = engine.search([everything[n] for n in chosen], search, **together)
+    found = [*map(list, engine.search([everything[n] for n in chosen], search, **together))]
 
     assert [[each.tokens for each in several] for several in found] == [
         [each.tokens for each in alone[n]] for n in chosen
@@ -114,9 +114,9 @@ def test_scores_are_corrected_to_all_tokens(short):
     for search, shift in ((BEAM, 0.25), (GREEDY, 0.0)):
         one, other = (each.search(requests(60), search, **QUIET) for each in (engine, shifted))
         differences = [
-            several[0].score - others[0].score
-            for request, several, others in zip(requests(60), one, other, strict=True)
-            if len(several[0].tokens) + 1 < search.limit_length(len(request.source))
+            mine.score - its.score
+            for request, [mine, *_], [its, *_] in zip(requests(60), one, other, strict=True)
+            if len(mine.tokens) + 1 < search.limit_length(len(request.source))
         ]
 
         assert len(differences) > 5

@@ -59,7 +59,7 @@ def test_unknown_words_are_copied_by_attention(seen, tags):
     numbers = [*[9] * len(tags), 5, 6, 7, 2]
     own = np.array([[0.1, 0.6, 0.2, 0.1], [0.7, 0.1, 0.1, 0.1], [0.1, 0.1, 0.2, 0.6]], np.float32)
     whole = np.concatenate([np.zeros((3, 1), np.float32), own], axis=1) if tags else own
-    unknown = Hypothesis((3, 3, 3), 0.0, 0.0, ())._replace(attention=own if seen else None)
+    unknown = Hypothesis((3, 3, 3), 0.0, 0.0, ())._replace(attention=whole if seen else None)
     calls = []
 
     def attend(sources, tokens):
