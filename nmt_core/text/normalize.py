@@ -16,13 +16,11 @@ U+200C and U+200D are not included: Persian, Hindi and emoji need them."""
 _SPACES = re.compile(r"\s+")
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
-
 _STYLED = re.compile(
     "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a][\uff01-\uff5e]*|[\uff66-\uffdc\U0001d400-\U0001d7ff]+"
 )
 """Full-width letters and digits with the signs after them, half-width East Asian letters, and
 mathematical letters."""
-
 
 _ORDINARY = "!-~\xa1-\xac\xae-\u02ff\u0400-\u0482\u2010-\u2027"
 _NORMALIZED = re.compile(f"[{_ORDINARY}]++(?: [{_ORDINARY}]++)*+")

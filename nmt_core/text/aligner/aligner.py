@@ -176,7 +176,6 @@ class Aligner:
 FORMAT = "aligner 1"
 """The number is incremented when older programs cannot read the new format."""
 
-
 DIRECTED_TENSORS = ("totals", "nulls", "jumps")
 """Tensors that exist for both directions, ``target`` and ``source``."""
 

@@ -25,7 +25,6 @@ BATCH_CELLS = 2**19
 LENGTH_STEP = 4
 """Number of different source lengths that are batched together."""
 
-
 PENDING_PAIRS = 2**20
 """Minimum number of word pairs, and a quarter of the distinct ones, to remove duplicates from."""
 
@@ -155,7 +154,7 @@ class Direction:
         """Return the posteriors of the HMM (Vogel et al. 1996)."""
         linked, none = self._emit(batch)
         matrix, norms = weigh_jumps(self.jumps, batch.source_lengths)
-        emissions = np.concatenate([np.zeros_like(linked[:1]), linked]).transpose(1, 0, 2)
+        emissions = linked.transpose(1, 0, 2)
         links, log_likelihood = sum_alignments(emissions, none, matrix, norms, batch.target_lengths)
         return links[:, 1:].transpose(1, 0, 2), log_likelihood
 
@@ -163,19 +162,25 @@ class Direction:
         """Return the posteriors of IBM model 1 with a diagonal prior (Dyer et al. 2013)."""
         linked, none = self._emit(batch)
         source, target = (np.arange(len(side))[:, None] for side in (batch.source, batch.target))
-        source_shares = (source + 1) / (batch.source_lengths + 1)
-        target_shares = (target + 1) / (batch.target_lengths + 1)
+        lengths = batch.source_lengths * (len(target) + 1) + batch.target_lengths
+        distinct, columns = np.unique(lengths, return_inverse=True)  # these share a prior
+        source_lengths, target_lengths = np.divmod(distinct, len(target) + 1)
+        source_shares = (source + 1) / (source_lengths + 1)
+        target_shares = (target + 1) / (target_lengths + 1)
         prior = np.exp(-self.diagonal * np.abs(target_shares - source_shares[:, None]))
-        prior *= (source < batch.source_lengths)[:, None]
-        linked *= prior / np.add.reduce(prior, axis=0)
-        totals = np.add.reduce(linked, axis=0) + none
-        inside = target < batch.target_lengths
-        links = np.where(inside, linked / totals, 0.0)
-        return links, np.where(inside, np.log(totals), 0.0).sum(axis=0)
+        prior *= (source < source_lengths)[:, None]
+        prior /= np.add.reduce(prior, axis=0)
+        links = linked[1:]
+        links *= np.take(prior, columns, axis=2)
+        totals = np.add.reduce(links, axis=0) + none
+        links /= totals
+        return links, np.where(target < batch.target_lengths, np.log(totals), 0.0).sum(axis=0)
 
     def _emit(self, batch: AlignmentBatch) -> tuple[Array, Array]:
-        """Return the probability of each target word given each source word, and the null word."""
-        linked = (1 - self.null_probability) * self.pairs[batch.cells]
+        """Return the probability of each target word given start, source words, and null word."""
+        linked = np.zeros((1 + len(batch.source), len(batch.target), len(batch.rows)))
+        np.take(self.pairs, batch.cells, out=linked[1:], mode="clip")
+        linked *= 1 - self.null_probability
         return linked, self.null_probability * self.nulls[batch.target]
 
 
@@ -224,23 +229,22 @@ def sum_alignments(
     """
     words, positions, pairs = linked.shape
     inside = np.arange(words)[:, None] < lengths
+    none = np.where(inside, none, 1.0)  # beyond the end of a sentence, the state stays
     state = np.zeros((positions, pairs))
     state[0] = 1
-    posteriors, scales = np.zeros_like(linked), np.ones((words, pairs))
+    posteriors, scales = np.empty_like(linked), np.empty((words, pairs))
     for word in range(words):
-        arriving = _carry(state / norms, weights)
-        arrived = linked[word] * arriving
-        after = arrived + none[word] * state
-        scales[word] = scale = np.where(inside[word], np.add.reduce(after, axis=0), 1.0)
-        posteriors[word] = np.where(inside[word], arrived / scale, 0.0)
-        state = np.where(inside[word], after / scale, state)
+        arrived = np.multiply(linked[word], _carry(state / norms, weights), out=posteriors[word])
+        state *= none[word]
+        state += arrived
+        scales[word] = scale = np.where(inside[word], np.add.reduce(state, axis=0), 1.0)
+        arrived /= scale
+        state /= scale
     future = np.ones((positions, pairs))
     for word in range(words - 1, -1, -1):
         posteriors[word] *= future
-        leading = linked[word] * future / scales[word]
-        onward = _carry(leading, weights.T) / norms
-        staying = none[word] * future / scales[word]
-        future = np.where(inside[word], onward + staying, future)
+        onward = _carry(linked[word] * future / scales[word], weights.T) / norms
+        future = onward + none[word] * future / scales[word]
     return posteriors, np.log(scales).sum(axis=0)
 
 
