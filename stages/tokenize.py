@@ -20,7 +20,7 @@ from nmt_core.base.jobs import WorkersConfig, append_file, run_in_order, split_f
 from nmt_core.base.languages import MULTIPLE, Languages
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text import Characters, Subwords, Tokenizer, load_tokenizer
-from nmt_core.text.aligner.aligner import ALIGNER, write_aligner
+from nmt_core.text.aligner.aligner import ALIGNER, Aligner, write_aligner
 from nmt_core.text.aligner.learning import choose_pairs, learn_aligner
 from nmt_core.text.normalize import normalize
 from nmt_core.text.restoration import Restorer
@@ -67,7 +67,7 @@ def run(
         lines = read_training_lines(corpus / "train.source", RESTORER_LINES)
         Restorer.learn(lines).save(part / "source")
         with suppress(CorpusError):  # all lines are too long to align their words
-            write_aligner(part / ALIGNER, learn_aligner(read_aligned_pairs(corpus)))
+            write_aligner(part / ALIGNER, train_aligner(corpus))
     jobs = [
         TokenizeJob((span,), tokenizer.absolute() / side)
         for side in paths.SIDES
@@ -185,17 +185,18 @@ def read_training_lines(path: Path, limit: int) -> Iterator[str]:
     yield from map(normalize, sample_evenly(files.read_lines(path), total, limit))
 
 
-def read_aligned_pairs(corpus: Path) -> Iterator[tuple[str, str]]:
-    """Yield normalized training pairs for the word aligner."""
+def train_aligner(corpus: Path) -> Aligner:
+    """Return a word aligner of the normalized training pairs."""
     texts = [corpus / f"train.{side}" for side in paths.SIDES]
     words = [
         np.fromiter((line.count(" ") + 1 for line in files.read_lines(text)), np.int64)
         for text in texts
     ]
     is_chosen = np.zeros(len(words[0]), bool)
-    is_chosen[choose_pairs(*words)] = True
+    chosen, config = choose_pairs(*words)
+    is_chosen[chosen] = True
     lines = (map(normalize, compress(files.read_lines(text), is_chosen)) for text in texts)
-    yield from zip(*lines, strict=True)
+    return learn_aligner(zip(*lines, strict=True), config)
 
 
 def write_tokens(

@@ -8,10 +8,9 @@ which both directions agree (Liang et al. 2006).
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.text.aligner.aligner import Aligner
@@ -35,11 +34,14 @@ Method = Literal["model 1", "HMM", "agreement"]
 MAX_WORD_CELLS = 2**24
 """Maximum sum over all training pairs of source words times target words."""
 
-ALIGNED_PAIRS, SHORT_PAIRS = 20_000, 26_000
-"""Maximum number of pairs to learn from, and number of short pairs of a large text."""
+ALIGNED_PAIRS, ALIGNED_WORDS = 20_000, 500_000
+"""Maximum number of chosen pairs of a small text, and of the words of both sides of any text."""
 
 SHORT_WORDS = 15
-"""Maximum number of words on each side of a short pair."""
+"""Pairs with more words on a side are chosen only if the shorter pairs are too few."""
+
+LARGE_TEXT = AlignerConfig(model_1_iterations=2, hmm_iterations=0, agreement_iterations=1)
+"""Settings for large texts, for which more iterations do not lower the alignment error rate."""
 
 MIN_STORED_COUNT = 1e-4
 """Word pairs with smaller expected counts are not stored in an aligner."""
@@ -103,16 +105,19 @@ class Learner:
         np.add.at(self.nulls[side], batch.target.ravel(), unlinked.ravel())
 
 
-def choose_pairs(source: Numbers, target: Numbers) -> Numbers:
-    """Return the indices of evenly spread pairs to learn from, given the words of their sides.
+def choose_pairs(source: Numbers, target: Numbers) -> tuple[Numbers, AlignerConfig]:
+    """Return the indices of pairs to learn from, given the words of their sides, and settings.
 
-    Of a large text with long lines, these are short pairs, which take less time per word.
+    The pairs are evenly spread. Of a large text, they are short, which takes less time per word.
     """
-    chosen = np.arange(0, len(source), max(1, -(-len(source) // ALIGNED_PAIRS)))
-    short = np.flatnonzero(np.maximum(source, target) <= SHORT_WORDS)
-    if len(short) < SHORT_PAIRS or (source * target)[chosen].sum() < MAX_WORD_CELLS // 4:
-        return chosen
-    return short[np.arange(SHORT_PAIRS) * len(short) // SHORT_PAIRS]
+    words, longest = source + target, np.maximum(source, target)
+    chosen = np.arange(0, len(words), max(1, -(-len(words) // ALIGNED_PAIRS)))
+    if words[chosen].sum() <= ALIGNED_WORDS:
+        return chosen, AlignerConfig()
+    sums = np.cumsum(np.bincount(longest, words))
+    short = np.flatnonzero(longest <= max(SHORT_WORDS, np.searchsorted(sums, ALIGNED_WORDS)))
+    count = int(len(short) * min(1, ALIGNED_WORDS / words[short].sum()))
+    return short[np.arange(count) * len(short) // count], LARGE_TEXT
 
 
 def learn_aligner(
@@ -149,12 +154,8 @@ def learn_aligner(
     )
     batches, keys = pair_text(source, target, len(words[1]))
     learner = Learner(config, batches, make_priors(keys, words, config))
-    iterations: dict[Method, int] = {
-        "model 1": config.model_1_iterations,
-        "HMM": config.hmm_iterations,
-        "agreement": config.agreement_iterations,
-    }
-    for method, count in iterations.items():
+    iterations = (config.model_1_iterations, config.hmm_iterations, config.agreement_iterations)
+    for method, count in zip(get_args(Method), iterations, strict=True):
         for number in range(1, count + 1):
             report(f"{method}, iteration {number}", learner.step(method))
     counts = np.stack([pairs[:-1] for pairs in learner.pairs])
@@ -186,11 +187,8 @@ class Shortlist(NamedTuple):
     """Further tokens, by the ID of a source token."""
 
 
-Tokens = NDArray[np.int64]
-
-
 def learn_shortlist(
-    pairs: Sequence[tuple[Tokens, Tokens]],
+    pairs: Sequence[tuple[Numbers, Numbers]],
     tokens: tuple[Sequence[str], Sequence[str]],
     config: ShortlistConfig,
 ) -> Shortlist:
@@ -219,7 +217,7 @@ def learn_shortlist(
 
 
 def _list_links(
-    pairs: Sequence[tuple[Tokens, Tokens]],
+    pairs: Sequence[tuple[Numbers, Numbers]],
     tokens: tuple[Sequence[str], Sequence[str]],
     settings: AlignerConfig,
 ) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from nmt_core.base.random import make_generator
 from nmt_core.text.aligner import aligner as aligner_module
 from nmt_core.text.aligner import learning, lexicon
 from nmt_core.text.aligner.aligner import fill_gaps, format_links, load_aligner, write_aligner
-from nmt_core.text.aligner.learning import Learner, choose_pairs, learn_aligner
+from nmt_core.text.aligner.learning import LARGE_TEXT, Learner, choose_pairs, learn_aligner
 from nmt_core.text.aligner.lexicon import (
     make_priors,
     pair_text,
@@ -208,7 +208,6 @@ def test_translation_probabilities_sum_to_one():
 
 
 def test_vocabularies_have_the_allowed_size():
-    """On either side, and not one word more."""
     for pair in (("eins zwei drei", "one"), ("eins", "one two three")):
         learnt = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=3))
         shorter = learn_aligner([("a", "b"), pair], AlignerConfig(max_words=2))
@@ -218,16 +217,17 @@ def test_vocabularies_have_the_allowed_size():
 
 
 @pytest.mark.parametrize(
-    ("words", "chosen"),
+    ("words", "config", "chosen"),
     [
-        ([9] * 50_000, range(0, 50_000, 3)),
-        ([40] * 50_000, range(0, 50_000, 3)),
-        ([40, 9, 40] * 20_000, range(0, 60_000, 3)),
-        ([40, 15] * 26_000, range(1, 52_000, 2)),
+        ([9] * 50_000, AlignerConfig(), range(0, 50_000, 3)),
+        ([40] * 50_000, LARGE_TEXT, range(0, 50_000, 8)),
+        ([40, 5, 40] * 50_000, LARGE_TEXT, range(1, 150_000, 3)),
+        ([40, 10] * 50_000, LARGE_TEXT, range(1, 100_000, 4)),
     ],
 )
-def test_short_pairs_of_a_large_text_are_chosen(words, chosen):
-    assert choose_pairs(np.array(words), np.array(words)).tolist() == [*chosen]
+def test_short_pairs_of_a_large_text_are_chosen(words, config, chosen):
+    indices, own = choose_pairs(np.array(words), np.array(words))
+    assert ([*chosen], config) == (indices.tolist(), own)
 
 
 def test_only_part_of_a_long_text_is_learnt(monkeypatch):
