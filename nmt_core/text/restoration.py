@@ -8,7 +8,7 @@ measures this.
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -93,8 +93,10 @@ class Restorer:
         """Learn from normalised lines; capitals at the beginning of sentences are ignored."""
         tokens, inner_tokens = Counter[str](), Counter[str]()
         for line in lines:
-            tokens.update(line.split(" "))
-            inner_tokens.update(_drop_first_words(line).split(" "))
+            tokens.update(parts := line.split(" "))
+            for start, end in _find_first_words(line):
+                parts[line.count(" ", 0, start)] = line[end:].partition(" ")[0]
+            inner_tokens.update(parts)
         words, forms = Counter[str](), defaultdict[str, Counter[str]](Counter)
         for token, count in tokens.items():
             for word in _WORD.findall(token):
@@ -204,19 +206,16 @@ class Restorer:
         return capitalize(accented) if word[0].isupper() else accented
 
 
-def _drop_first_words(line: str) -> str:
-    """Return a line without the words that are capitalized because they begin a sentence."""
+def _find_first_words(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the words that are capitalized because they begin a sentence."""
     starts = [match.end() for match in _END.finditer(line) if len(match[0]) <= CONTEXT_CHARACTERS]
     first = _WORD.search(line)
     if first and first.start() <= CONTEXT_CHARACTERS and first.start() not in starts:
         starts = [first.start(), *starts]
-    parts, end = [], 0
     for start in starts:
         word = _WORD.match(line, start)
         if word and word[0] != word[0].lower():
-            parts.append(line[end:start])
-            end = word.end()
-    return " ".join([*parts, line[end:]])
+            yield word.span()
 
 
 def find_accents(words: Counter[str]) -> dict[str, str]:
@@ -225,9 +224,9 @@ def find_accents(words: Counter[str]) -> dict[str, str]:
     for word, count in words.most_common():
         if count < MIN_OCCURRENCES or len(accents) >= MAX_WORDS:
             break
-        for plain in sorted(list_plain_forms(word) - accents.keys()):
+        for plain in () if word.isascii() else sorted(list_plain_forms(word)):
             if words[plain] <= MAX_PLAIN_RATIO * count:
-                accents[plain] = word
+                accents.setdefault(plain, word)
     return accents
 
 
