@@ -9,7 +9,6 @@ import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +27,7 @@ MIN_VOCABULARY = 300
 MAX_LINE_BYTES = 100_000
 """Subwords are not learnt from longer lines."""
 
-CACHED_WORDS = 2**15
+CACHED_WORDS = 2**16
 """Number of words whose pieces a tokenizer caches."""
 
 
@@ -182,9 +181,11 @@ class Subwords:
 
     def encode(self, line: str) -> list[str]:
         """Return the pieces of a normalised line."""
-        if self._splits_words:
-            return [*chain.from_iterable(map(self._encode_cached, line.split(" ")))]
-        return self._processor.encode(line, out_type=str)
+        return self.join_pieces(line).split()
+
+    def join_pieces(self, line: str) -> str:
+        """Return the pieces of a normalised line, separated by spaces."""
+        return " ".join(map(self._join, line.split(" ") if self._splits_words else [line]))
 
     @cached_property
     def _splits_words(self) -> bool:
@@ -193,8 +194,10 @@ class Subwords:
         return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 
     @cached_property
-    def _encode_cached(self) -> Callable[[str], list[str]]:
-        return lru_cache(CACHED_WORDS)(partial(self._processor.encode, out_type=str))
+    def _join(self) -> Callable[[str], str]:
+        encode = partial(self._processor.encode, out_type=str)
+        cache = lru_cache(CACHED_WORDS if self._splits_words else 0)
+        return cache(lambda text: " ".join(encode(text)))
 
     def surfaces(self, line: str) -> list[str]:
         """Return the pieces of a line, which are also their surface text."""

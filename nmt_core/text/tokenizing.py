@@ -2,10 +2,11 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from nmt_core.base.jobs import Job, load_cached
-from nmt_core.text import load_tokenizer
+from nmt_core.text import Subwords, load_tokenizer
 from nmt_core.text.normalize import normalize
 
 TOKENS = "tokens"
@@ -23,20 +24,17 @@ class TokenizeJob(Job):
 def tokenize(job: TokenizeJob, part: Path) -> int:
     """Write the tokens of each line, separated by spaces, to a folder; return their number."""
     tokenizer = load_cached(load_tokenizer, job.tokenizer)
-    [span] = job.spans
-    count = 0
+    join = tokenizer.join_pieces if isinstance(tokenizer, Subwords) else None
+    [span], count = job.spans, 0
     with (part / TOKENS).open("w", encoding="utf-8", newline="") as file:
         for line in map(normalize, span.read()):
-            tokens = tokenizer.encode(line)
-            count += len(tokens)
-            file.write(" ".join(tokens) + "\n")
+            tokens = join(line) if join else " ".join(tokenizer.encode(line))
+            count += tokens.count(" ") + bool(tokens)
+            file.write(f"{tokens}\n")
     return count
 
 
 def count_tokens(job: Job, _: Path) -> Counter[str]:
     """Return the number of occurrences of each token in tokenized lines."""
     [span] = job.spans
-    counts: Counter[str] = Counter()
-    for line in span.read():
-        counts.update(line.split())
-    return counts
+    return Counter(chain.from_iterable(map(str.split, span.read())))
