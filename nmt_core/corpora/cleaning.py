@@ -15,7 +15,6 @@ from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.jobs import WorkersConfig, append_file
 from nmt_core.corpora.filtering import FilteredCorpus
-from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.near_duplicates import Nearness, find_near_pairs
 from nmt_core.corpora.splitting import (
     SPLITS,
@@ -191,7 +190,7 @@ def join_monolingual(
     joined = _JoinedSplit.read("train", filtered.values(), scratch)
     for split in HELD_OUT:
         lines = chain.from_iterable(files.read_lines(corpus / f"{split}.{side}") for side in sides)
-        digests = b"".join(digest(make_comparison_key(line)) for line in lines)
+        digests = b"".join(map(digest, lines))
         column = np.frombuffer(digests, dtype="<u8")
         pairs = np.stack([column, column], axis=1)  # each line is a pair with itself
         joined.remove(mark_shared(joined.digests, pairs), f"also_in_{split}")

@@ -35,7 +35,7 @@ from nmt_core.corpora.screening.inspection import (
     settle_findings,
 )
 from nmt_core.corpora.screening.screen import MIN_PAIRS, PAIRS_AT_ONCE, Screen, learn_screen
-from nmt_core.corpora.splitting import SPLITS, Split, SplitConfig, split_of
+from nmt_core.corpora.splitting import SPLITS, Split, SplitConfig, digest, split_of
 from nmt_core.corpora.staging import StagedPairs, stage_pairs
 
 MAX_EXAMPLES = 3
@@ -95,7 +95,7 @@ Dropped = Counter[tuple[Split, str]]
 def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Examples]:
     """Write accepted pairs with their digests; return problems, and dropped pairs with examples."""
     reading, dropped, examples = CorpusReading(), Dropped(), Examples()
-    accepted: dict[Split, list[Pair]] = {}
+    accepted: dict[Split, tuple[list[Pair], bytearray]] = {}
     for pair, screened in _screen_pairs(job, reading):
         split, fault, noise = job.find_split(pair), None, None
         if job.text == "train":
@@ -106,9 +106,11 @@ def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Exa
             if len(pairs := examples.setdefault(reason, [])) < MAX_EXAMPLES:
                 pairs.append(pair)
         else:
-            accepted.setdefault(split, []).append(pair)
-    for split, pairs in accepted.items():
-        stage_pairs(pairs, part, split)
+            pairs, digests = accepted.setdefault(split, ([], bytearray()))
+            pairs.append(pair)
+            digests += b"".join(map(digest, pair))
+    for split, (pairs, digests) in accepted.items():
+        stage_pairs(pairs, bytes(digests), part, split)
     return reading, dropped, examples
 
 

@@ -230,25 +230,25 @@ def _make_pair(
     repaired: Counter[str],
     repair: Collection[RepairName],
 ) -> Pair:
-    place = rows.place.name(number)
-    places = [f"{path} {place}" for path in rows.names]
     lines = [
         _decode(line, path, number, rows.place, repaired)
         for line, path in zip(row, rows.names, strict=True)
     ]
-    if len(places) == 1:
+    if len(rows.names) == 1:
         lines = lines[0].split("\t")
         if len(lines) != len(Pair._fields):
             raise _BadLineError(
                 "wrong_columns",
-                f"{places[0]} has {len(lines)} columns instead of {rows.place.columns}"
+                f"{rows.names[0]} {rows.place.name(number)} has {len(lines)} columns instead of "
+                f"{rows.place.columns}"
                 f"{': source, tab, target' if rows.place.noun == 'line' else ''}; correct it",
             )
-        places = [f"the {side} of {places[0]}" for side in Pair._fields]
     if repair:
         lines = [_repair(line, repair, repaired) for line in lines]
-    for line, at in zip(lines, places, strict=True):
+    for column, line in enumerate(lines):
         if not _VISIBLE.search(line):
+            at = f"{rows.names[min(column, len(rows.names) - 1)]} {rows.place.name(number)}"
+            at = at if len(rows.names) > 1 else f"the {Pair._fields[column]} of {at}"
             raise _BadLineError("empty_side", f"{at} is empty; fill or remove the pair")
     return Pair(*lines)
 

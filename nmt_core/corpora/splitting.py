@@ -70,7 +70,7 @@ def split_of(source: str, config: SplitConfig) -> Split:
     Test takes the lowest hashes and validation the highest, so changing the size of one does not
     affect the other.
     """
-    hashed = digest(make_comparison_key(source), salt=config.salt)
+    hashed = digest(source, salt=config.salt)
     position = int.from_bytes(hashed, "little") / 2**64 * PER
     if position < config.test_per_10000:
         return "test"
@@ -79,6 +79,7 @@ def split_of(source: str, config: SplitConfig) -> Split:
     return "train"
 
 
-def digest(key: str, *, salt: str = "") -> bytes:
-    """Return an eight-byte digest of a comparison key."""
+def digest(sentence: str, *, salt: str = "") -> bytes:
+    """Return an eight-byte digest of the comparison key of a sentence."""
+    key = make_comparison_key(sentence)
     return blake2b(key.encode(), digest_size=8, key=salt.encode()).digest()

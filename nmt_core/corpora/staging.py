@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from nmt_core.base.jobs import append_file
-from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.splitting import Digests, Mask, digest
+from nmt_core.corpora.splitting import Digests, Mask
 
 PAIRS_AT_ONCE = 2**22
 """Maximum number of pairs whose digests are in memory at the same time."""
@@ -25,12 +24,11 @@ KINDS = (*SIDES, "digests")
 SWAPPED = {"source": "target", "target": "source", "digests": "digests"}
 
 
-def stage_pairs(pairs: Sequence[Pair], folder: Path, name: str) -> None:
-    """Write pairs of a split, with their digests, for ``StagedPairs.take``."""
+def stage_pairs(pairs: Sequence[Pair], digests: bytes, folder: Path, name: str) -> None:
+    """Write pairs of a split, and the digests of their sentences, for ``StagedPairs.take``."""
     for side, lines in zip(SIDES, zip(*pairs, strict=True), strict=True):
         content = "".join(f"{line}\n" for line in lines)
         (folder / f"{name}.{side}").write_bytes(content.encode())
-    digests = b"".join(digest(make_comparison_key(line)) for pair in pairs for line in pair)
     (folder / f"{name}.digests").write_bytes(digests)
 
 

@@ -81,5 +81,5 @@ def split_corrections(
 
 def is_held_out(source: str, share: float) -> bool:
     """Return whether corrections of this source are held out for evaluation."""
-    number = digest(make_comparison_key(source), salt=SALT)
+    number = digest(source, salt=SALT)
     return int.from_bytes(number, "little") / 2**64 < share
