@@ -139,9 +139,8 @@ class Service:
                 sentences = [sentence for text in translated for sentence in text.sentences]
                 new = [line for line, (best, *_) in sentences if best.origin != "memory"]
                 matches = await self.memory.match(user, model.pair, request.project, new)
-        return await asyncio.to_thread(
-            write_answer, request, translated, guess, matches if self.memory else None
-        )
+        write = partial(write_answer, request, translated, guess, matches if self.memory else None)
+        return await asyncio.to_thread(write) if request.details else write()  # details take long
 
     async def translate_file(
         self, user: User, request: FileRequest, name: str, content: bytes
