@@ -147,7 +147,6 @@ def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> Non
             TrustedProxies(cast("Any", app), [*config.trusted_proxies]),
             http="h11",
             ws="none",
-            loop="asyncio",
             log_config=None,
             access_log=False,
             server_header=False,
