@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from nmt_core.base import files
 from nmt_core.base.errors import BundleError
@@ -14,8 +14,7 @@ from nmt_core.text.tokenizer import Characters, Tokenizer
 from nmt_core.text.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True)
-class Tokenized:
+class Tokenized(NamedTuple):
     """A line with its tokens, for the side that tokenized it."""
 
     line: str

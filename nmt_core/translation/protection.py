@@ -5,7 +5,6 @@ start. Numbers and glossary terms are replaced only if the first translation los
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -257,8 +256,10 @@ class Protector:
 
     def finish(self, line: ProtectedLine, translation: Translation) -> Translation:
         """Return a translation with symbols replaced by literals, and with its breaches."""
-        restored, unknown = line.restored.restored_words, line.restored.unknown_words
+        _, restored, unknown = line.restored
         if self._is_sound(line, translation):
+            if not (restored or unknown):
+                return translation
             return translation._replace(restored_words=restored, unknown_words=unknown)
         in_capitals = line.odd_case == "upper"
         written = translation.text.upper() if in_capitals else translation.text
@@ -338,5 +339,5 @@ class Protector:
             restored = self.restorer.restore(read, keep, case=is_odd)
         text = plain.text
         if restored.line != text.line:
-            text = replace(self.source.tokenize(restored.line), tags=text.tags)
+            text = self.source.tokenize(restored.line)._replace(tags=text.tags)
         return plain._replace(text=text, masked=masked, restored=restored)

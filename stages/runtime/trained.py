@@ -1,7 +1,6 @@
 """Load the trained model with its tokenizers and vocabularies, and fit its confidence."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
@@ -114,7 +113,7 @@ def list_tags(inputs: Inputs, split: str) -> list[tuple[str, ...]]:
 def tag_lines(side: Side, lines: Sequence[str], tags: Sequence[tuple[str, ...]]) -> list[Tokenized]:
     """Return tokenized lines with their tags; ``tags`` may be empty."""
     read = [side.tokenize(line) for line in lines]
-    return [replace(text, tags=own) for text, own in zip(read, tags, strict=True)] if tags else read
+    return [text._replace(tags=own) for text, own in zip(read, tags, strict=True)] if tags else read
 
 
 CONFIDENCE_SENTENCES = 2000

@@ -207,7 +207,7 @@ def test_every_search_of_a_line_keeps_its_tag(by_line):
     lines = ["Der {name} hat 94 Häuser.", "DER HUND", "", "<tag own>"]
     if by_line:
         read = map(side.tokenize, lines)
-        translator.search([replace(text, tags=("own",)) for text in read], n_best=1)
+        translator.search([text._replace(tags=("own",)) for text in read], n_best=1)
     else:
         translator.choose_tag("own").search(lines, n_best=1)
     own = translator.source.vocabulary.tags["own"]
@@ -227,7 +227,7 @@ def test_score_of_a_pair_depends_on_its_tag(bundle):
             (translator.choose_tag("own"), pairs),
             (
                 translator,
-                [(replace(translator.source.tokenize(s), tags=("own",)), t) for s, t in pairs],
+                [(translator.source.tokenize(s)._replace(tags=("own",)), t) for s, t in pairs],
             ),
         )
     )
