@@ -98,7 +98,7 @@ def find_core(word: str) -> tuple[int, int]:
 
 def cut_word(word: str) -> tuple[str, ...]:
     """Return the pieces of a word before stemming; joined, they are the word."""
-    if CUT_ELISION.fullmatch(word):
+    if (word.isascii() and word.isalpha()) or CUT_ELISION.fullmatch(word):
         return (word,)
     begin, end = find_core(word)
     inner = word[begin:end]
