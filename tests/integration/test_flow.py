@@ -127,10 +127,10 @@ def test_stages_are_tasks_and_run_once(finished, another):
     assert list(STAGES) == finished.ran
 
 
-def test_failing_stage_fails_the_flow_in_one_sentence(another):
+def test_failing_stage_fails_the_flow_in_one_sentence(another, monkeypatch):
+    monkeypatch.chdir(another.folder)
     another.write("prepare.txt", "fail")
     assert another.fails(FLOW_COMMAND) == 1
-
     dvc = name_program("dvc")
     sentence = f"stage 'prepare' exited with 3; repeat it: {dvc} repro --single-item prepare"
     assert f"error: {sentence}" == another.log.splitlines()[-1]
