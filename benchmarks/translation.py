@@ -4,7 +4,7 @@ Usage: python -m benchmarks.translation MODEL TEXT [--rounds N] [--sentences N]
 
 TEXT has one sentence per line. CTranslate2 is also measured as in its documentation, with sentences
 sorted by length. The unit is sentences per second of CPU time. Every round measures all cases once,
-in a new process. It shows medians, and the ratio to CTranslate2 by hand: from least to most.
+in a new process. The table has medians, and the least, median and greatest ratio to "by hand".
 """
 
 import itertools
@@ -88,7 +88,7 @@ def measure_all(folder: Path, sentences: Sequence[str]) -> dict[str, list[float]
 
 
 def describe(speeds: Sequence[float], peers: Sequence[float]) -> str:
-    """Return the median speed, and the ratio of each round to a peer's speed: least to largest."""
+    """Return the median speed; with a peer, also the least, median and greatest ratio to it."""
     ratios = [ours / peer for ours, peer in zip(speeds, peers, strict=False)]
     shown = ", ".join(f"{choose(ratios):.2f}" for choose in (min, median, max) if ratios)
     return f"{median(speeds):.1f}" + (f" ({shown})" if ratios else "")

@@ -189,7 +189,7 @@ class Subwords:
 
     @cached_property
     def _splits_words(self) -> bool:
-        """Whether each word can be encoded alone, because no piece spans two words."""
+        """Whether no piece spans two words, so each word can be encoded alone."""
         pieces = self.vocabulary.tokens
         return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 

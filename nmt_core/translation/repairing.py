@@ -96,7 +96,7 @@ class ProtectedSearch:
     n_best: int
     """Number of translations to return."""
     repairs: bool
-    """Whether to search again if literals are lost. Lines with prefixes are searched once."""
+    """Whether to repeat the search for lines that lost literals; false for lines with prefixes."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return the translations of lines, best first; lines without words need no search."""
