@@ -12,10 +12,8 @@ from flows import compare, dvc_program
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from stages.configure import compose
 from stages.configure.sections import build_all
-from stages.reporting import comparison
 from tests.support.commands import invoke
 from tests.support.git import git
-from tests.support.outcomes import REFERENCES, outcome
 
 
 def plan(*settings, models=("transformer", "convs2s"), seeds=2):
@@ -83,22 +81,6 @@ def test_one_training_does_not_count_twice():
         plan(models=["convs2s", "transformer", "convs2s"])
 
 
-def test_scores_of_the_best_system_are_reported():
-    """With the names by which MLflow lists runs."""
-    scores = [("a", 1, 21.0), ("a", 2, 22.0), ("b", 1, 31.0), ("b", 2, 32.0)]
-    outcomes = [outcome(name, seed, REFERENCES, bleu) for name, seed, bleu in scores]
-    tracker = Mock()
-    compare.track(comparison.compare_outcomes(outcomes, command="", commit=""), tracker)
-
-    tracked = {}
-    for one in tracker.metrics.call_args_list:
-        tracked |= one.args[0]
-    bleu = {"test_bleu": 31.5, "test_bleu/a": 21.5, "test_bleu/b": 31.5}
-    chrf = {"test_chrf": 41.5, "test_chrf/a": 31.5, "test_chrf/b": 41.5}
-    assert tracked == bleu | chrf
-    tracker.artifact.assert_called_once_with(comparison.FOLDER)
-
-
 @pytest.mark.parametrize(
     ("budget", "limits"),
     [
@@ -156,19 +138,6 @@ def test_own_files_are_found_and_changes_noticed(tmp_path, monkeypatch):
 EXPERIMENTS = [
     compare.Experiment("rnn", seed, f"rnn-seed{seed}", ("model=rnn",)) for seed in (1, 2)
 ]
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_experiment_runs_once_up_to_its_evaluation(patch, there):
-    [chosen, _], run, logger = EXPERIMENTS, Mock(), Mock()
-    listed = {chosen.name} if there else set()
-    patch(compare, get_run_logger=lambda: logger)
-    patch(dvc_program, list_experiments=lambda: listed, run_experiment=run)
-    compare.run.fn(chosen, parent="p")
-
-    environment = {compare.COMPARISON_VARIABLE: "p"}
-    options = {"target": "evaluate", "environment": environment, "log": logger.info}
-    assert run.call_args_list == ([] if there else [call(chosen.name, ("model=rnn",), **options)])
 
 
 def test_failed_experiment_does_not_stop_others(patch):

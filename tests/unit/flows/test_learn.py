@@ -62,24 +62,6 @@ def list_steps(flow):
     return [what for what, _ in flow.done]
 
 
-def test_corrections_are_learnt_judged_and_reported(flow):
-    assert learn.learn.fn().contest.outcome == "promote"
-    assert list_steps(flow) == [
-        "hold",
-        "download",
-        "check same",
-        "export",
-        "publish",
-        "decide d number flow run de-en",
-        "leave",
-        "learned",
-    ]
-    settings = dict(flow.done)
-    assert (settings["download"], settings["export"]) == ("before", "of the corrections")
-    assert Path("params.yaml").read_text() == "before"
-    assert flow.judged == {"d"}
-
-
 def test_nothing_is_trained_without_new_corrections(flow):
     flow.judged = {"d"}
     assert learn.learn.fn() is None

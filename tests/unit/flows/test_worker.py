@@ -1,18 +1,14 @@
 """What a worker gets, what it leaves behind, and which runs count as dead."""
 
 import base64
-import signal
-import sys
 from contextlib import nullcontext
 
 import pytest
-import typer
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows import worker
 from flows.entry import check_server, require_server
 from nmt_core.base.errors import NmtError
-from tests.support.commands import invoke
 from tests.support.web_server import serving, status
 
 
@@ -85,28 +81,3 @@ def test_pool_must_run_processes(monkeypatch, kind, refused):
     monkeypatch.setattr(worker, "ensure_pool", lambda *pool: {("client", "gpu"): kind}[pool])
     with pytest.raises(NmtError, match=kind) if refused else nullcontext():
         worker.check_pool("gpu")
-
-
-@pytest.mark.parametrize(
-    ("words", "options"),
-    [([], ["--limit=1"]), (["--leashed"], ["--limit=1"]), (["--limit", "2"], ["--limit=2"])],
-)
-def test_worker_ends_with_prefects_exit_code(monkeypatch, words, options):
-    url, calls, leashed = "http://127.0.0.1:1/api", [], []
-
-    def run_to_the_end(command, environment, *, say, last_word):
-        assert (say, last_word) == (typer.echo, signal.SIGKILL)
-        calls.append((command, environment["PREFECT_API_URL"], PREFECT_API_URL.value()))
-        return 3, signal.SIGTERM
-
-    monkeypatch.setattr(worker, "end_with_parent", lambda: leashed.append("--leashed"))
-    monkeypatch.setattr(worker, "require_server", lambda: url)
-    monkeypatch.setattr(worker, "check_pool", calls.append)
-    monkeypatch.setattr(worker.processes, "run_to_the_end", run_to_the_end)
-    ran = invoke(worker.main, "cpu", *words)
-
-    assert ran.exit_code == 3
-    start = [sys.executable, "-m", "prefect", "worker", "start", "--pool=cpu", "--type=process"]
-    assert calls == ["cpu", ([*start, *options], url, url)]
-    assert leashed == [word for word in words if word == "--leashed"]
-    assert url in ran.stdout

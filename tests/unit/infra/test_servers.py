@@ -15,7 +15,6 @@ import pytest
 from rich.console import Console
 
 from flows import processes
-from infra.servers import __main__ as program
 from infra.servers import server
 from infra.servers.__main__ import (
     Servers,
@@ -290,25 +289,6 @@ def test_mlflow_requires_a_password_and_has_one_store(servers, tmp_path):
 def test_address_that_clients_cannot_call_is_refused(tmp_path, host):
     done = invoke(main, "--host", host, "--folder", str(tmp_path / "data"))
     assert (done.exit_code, "such as 10.0.0.5" in done.stderr) == (1, True)
-
-
-def test_options_reach_the_servers(tmp_path, monkeypatch):
-    """Everything is private to its user, and stopped at the end."""
-    seen = {}
-
-    def build(folder, **given):
-        seen.update(given, umask=os.umask(0o022))
-        raise StartError("enough")
-
-    monkeypatch.setattr(program, "build_servers", build)
-    leashed = []
-    monkeypatch.setattr(program, "end_with_parent", lambda: leashed.append(True))
-    options = ["--host", "10.0.0.5", "--prefect-port", "1", "--mlflow-port", "2", "--leashed"]
-    done = invoke(main, *options, "--folder", str(tmp_path / "data"))
-
-    assert (done.exit_code, leashed) == (1, [True])
-    assert seen == {"host": "10.0.0.5", "prefect_port": 1, "mlflow_port": 2, "umask": 0o077}
-    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
 def test_environment_is_written_for_shells(servers, tmp_path):
