@@ -1,6 +1,5 @@
 """The clone of a flow: used by one flow at a time, at a commit, with a params.yaml."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from stages import paths
 from stages.configure import compose, request
 from stages.configure.compose import refresh_pins
 from stages.configure.sections import build_all
-from stages.runtime.checkout import hold_checkout
+from stages.runtime.checkout import digest_text, hold_checkout
 from stages.runtime.git import (
     current_branch,
     describe_commit,
@@ -28,10 +27,9 @@ WRITTEN = Path(".dvc/tmp/flow.params")
 
 @contextmanager
 def hold_clone(say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the clone's lock, and restore its branch; the system releases the lock in any case.
+    """Hold the clone's lock, and restore its branch; ``say`` receives messages about problems.
 
-    Args:
-        say: receives a message if another run holds the lock, or the branch cannot be restored.
+    The system releases the lock in any case.
     """
     with hold_checkout(say):
         branch = current_branch()
@@ -135,7 +133,7 @@ def _is_edited() -> bool:
         return False
     text = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else ""
     digests = WRITTEN.read_text(encoding="utf-8").split() if WRITTEN.exists() else []
-    return bool(text) and _digest(text) not in digests
+    return bool(text) and digest_text(text) not in digests
 
 
 def put_params(params: str) -> None:
@@ -144,12 +142,8 @@ def put_params(params: str) -> None:
         return
     if not _is_edited():
         with WRITTEN.open("a", encoding="utf-8") as file:  # before the write, in case of a crash
-            print(_digest(params), file=file)
+            print(digest_text(params), file=file)
     files.write_text(paths.PARAMS, params)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _restore_branch(branch: str, say: Callable[[str], None]) -> None:

@@ -29,10 +29,8 @@ CONFLICT = "<<<<<<<"
 def remove_unreadable(say: Callable[[str], None]) -> bool:
     """Remove locks of a killed dvc and an unreadable ``dvc.lock``; return whether there were any.
 
-    Nothing is removed while another dvc runs, or outside a project of DVC.
-
-    Args:
-        say: receives a message about each removed file.
+    Nothing is removed while another dvc runs, or outside a project of DVC. ``say`` receives a
+    message about each removed file.
     """
     try:
         repo = Repo()

@@ -61,12 +61,9 @@ def map_pools() -> dict[str, str]:
 def reproduce(stage: str, *, shared: bool = False, log: Callable[[str], None]) -> None:
     """Reproduce one stage; DVC decides whether it has to run.
 
-    If this call ends, even by a signal, dvc and the stage end with it.
-
-    Args:
-        stage: name of a stage; stages before it are not run.
-        shared: pull results from DVC's remote, and push results to it.
-        log: receives every line that dvc and the stage print.
+    Stages before it are not run. If this call ends, even by a signal, dvc and the stage end with
+    it. ``shared`` pulls results from DVC's remote and pushes results to it. ``log`` receives every
+    line that dvc and the stage print.
 
     Raises:
         StageError: if the stage fails, with its exit code; with code 75 if another dvc runs, or the
@@ -155,14 +152,8 @@ def run_experiment(
     """Run a stage and all before it with other settings, in a temporary folder.
 
     DVC stores the result as the experiment ``name``. In the project's own folder, only paths below
-    ``stages.paths.HOME`` change.
-
-    Args:
-        name: name of a new experiment.
-        settings: Hydra's overrides of ``conf/``.
-        target: the last stage to run.
-        environment: variables for the stages, added to those of this process.
-        log: receives every line that dvc and the stages print.
+    ``stages.paths.HOME`` change. ``settings`` are Hydra's overrides of ``conf/``, ``target`` is the
+    last stage, and ``log`` receives every line that dvc and the stages print.
     """
     _remove_leftovers(name)
     options = [argument for setting in settings for argument in ("-S", setting)]
@@ -217,11 +208,7 @@ def _remove_leftovers(name: str) -> None:
 
 
 def clear_leftovers(say: Callable[[str], None]) -> bool:
-    """Remove truncated files and locks of a killed dvc; return whether there were any.
-
-    Args:
-        say: receives a message about each removed file.
-    """
+    """Remove truncated files and locks of a killed dvc; see ``remove_unreadable``."""
     from flows.dvc_leftovers import remove_unreadable  # imports DVC, which takes a second
 
     return remove_unreadable(say)

@@ -19,17 +19,18 @@ from flows import clone
 from flows.entry import check_server, report_errors, run_in_child
 from flows.retrain import check_text, decide
 from flows.train import introduce, plan_stages, publish, run_stages
+from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.evaluation.registry import GateConfig
 from stages import paths
 from stages.configure.compose import pin_all, render_params
 from stages.configure.sections import build_all, read_settings
 from stages.learning.correction_corpus import (
+    JUDGED,
     CorrectionCorpus,
     LearningConfig,
     compose_learning,
-    note_judged,
-    was_judged,
+    digest_judged,
     write_corrections,
 )
 from stages.learning.judgement import (
@@ -96,7 +97,8 @@ def learn(
                 description="Uses of the corrections",
             )
             return None
-        if was_judged(corrections, learning, gate):
+        judged = digest_judged(corrections, learning, gate)
+        if JUDGED.exists() and JUDGED.read_text(encoding="utf-8").strip() == judged:
             say("no correction or setting has changed since the last test; nothing was trained")
             return None
         check_text("same")
@@ -113,7 +115,7 @@ def learn(
             )
         finally:
             put_back()
-        note_judged(corrections, learning, gate)
+        files.write_text(JUDGED, f"{judged}\n")
     say("%s: %s", learned.contest.outcome, learned.contest.reason)
     create_markdown_artifact(
         render_learned(learned), key="learned", description="Fine-tuning on corrections"
@@ -124,9 +126,8 @@ def learn(
 def name_missing(learning: LearningConfig) -> str | None:
     """Return a message if the journal of corrections is missing, otherwise None."""
     path = learning.journal
-    if path.exists():
-        return None
-    return f"the journal {path} is missing; make serve CORRECTIONS={path} writes it"
+    message = f"the journal {path} is missing; make serve CORRECTIONS={path} writes it"
+    return None if path.exists() else message
 
 
 def compose_params(

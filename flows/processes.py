@@ -42,28 +42,17 @@ into SIGINT, would never end.
 
 
 def leash(command: Sequence[str], *, last_word: signal.Signals = signal.SIGTERM) -> list[str]:
-    """Return a command that runs ``command`` and receives a signal when the calling thread ends.
-
-    Args:
-        command: an absolute path and arguments.
-        last_word: the signal.
-    """
+    """Return a command that runs ``command`` and receives a signal when the calling thread ends."""
     program = [sys.executable, "-c", LEASHED, str(os.getpid()), str(int(last_word))]
     return [*program, *command]
 
 
 def start_session(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    folder: Path | None = None,
+    command: Sequence[str], environment: Mapping[str, str], *, folder: Path | None = None
 ) -> subprocess.Popen[str]:
     """Start a command in a new session that ends with this thread; all output is one pipe.
 
-    Args:
-        command: an absolute path and arguments.
-        environment: variables, added to those of this process.
-        folder: its working directory; None for the one of this process.
+    The command begins with an absolute path; ``environment`` is added to that of this process.
     """
     return subprocess.Popen(
         leash(command),

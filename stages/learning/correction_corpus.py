@@ -213,22 +213,7 @@ def compose_learning(
     return composed
 
 
-def was_judged(
-    corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
-) -> bool:
-    """Tell whether the same fine-tuning was judged last, with the same gate."""
-    last_digest = judged.read_text(encoding="utf-8").strip() if judged.exists() else ""
-    return last_digest == _digest_judged(corrections, config, gate)
-
-
-def note_judged(
-    corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig, judged: Path = JUDGED
-) -> None:
-    """Write that this fine-tuning was judged; see ``was_judged``."""
-    files.write_text(judged, f"{_digest_judged(corrections, config, gate)}\n")
-
-
-def _digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig) -> str:
+def digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: GateConfig) -> str:
     """Return a digest of the corrections, the training's settings and the gate."""
     learning = config.model_dump(mode="json", include=set(MODEL_SETTINGS))
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])

@@ -49,7 +49,7 @@ def hold_checkout(say: Callable[[str], object]) -> Iterator[None]:
 def put_aside(replacement: str) -> None:
     """Save the text of params.yaml before a replacement is written."""
     text = paths.PARAMS.read_text(encoding="utf-8")
-    files.write_json(ASIDE, {"text": text, "instead": _digest(replacement)})
+    files.write_json(ASIDE, {"text": text, "instead": digest_text(replacement)})
 
 
 def put_back(say: Callable[[str], object] = lambda _: None) -> None:
@@ -58,13 +58,14 @@ def put_back(say: Callable[[str], object] = lambda _: None) -> None:
         return
     aside = files.read_json(ASIDE)
     present = paths.PARAMS.read_text(encoding="utf-8") if paths.PARAMS.exists() else None
-    if present is None or _digest(present) == aside["instead"]:
+    if present is None or digest_text(present) == aside["instead"]:
         files.write_text(paths.PARAMS, aside["text"])
         say(f"{paths.PARAMS} was restored after a run that had replaced it")
     ASIDE.unlink()
 
 
-def _digest(text: str) -> str:
+def digest_text(text: str) -> str:
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -40,7 +40,7 @@ def flow(stub_flow):
     Path("params.yaml").write_text("before")
     Path("corrections.jsonl").touch()
     state = stub_flow
-    state.corrections, state.judged = make_corrections(), set()
+    state.corrections = make_corrections()
 
     def decide(judge, *, promotion, by):
         assert judge.func is learn.judge_learned
@@ -52,8 +52,8 @@ def flow(stub_flow):
         load=lambda *_: SimpleNamespace(languages="l", filter="f"),
         write_corrections=lambda learning, languages, filters: state.corrections,
         compose_params=lambda *_: "of the corrections",
-        was_judged=lambda corrections, *settings: corrections.digest in state.judged,
-        note_judged=lambda corrections, *settings: state.judged.add(corrections.digest),
+        JUDGED=Path("judged"),
+        digest_judged=lambda corrections, *_: corrections.digest,
         decide=decide,
     )
 
@@ -63,11 +63,12 @@ def list_steps(flow):
 
 
 def test_nothing_is_trained_without_new_corrections(flow):
-    flow.judged = {"d"}
+    Path("judged").write_text("d\n")
     assert learn.learn.fn() is None
     assert list_steps(flow) == ["hold", "download", "leave"]
     flow.corrections = make_corrections(learnt=30, digest="another")
     assert learn.learn.fn(LearningConfig(least=30))
+    assert Path("judged").read_text() == "another\n"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_failed_corrections_are_learnt_later(flow):
     with pytest.raises(NmtError, match="a step fails"):
         learn.learn.fn()
     assert Path("params.yaml").read_text() == "before"
-    assert not flow.judged
+    assert not Path("judged").exists()
     assert not checkout.ASIDE.exists()
 
 

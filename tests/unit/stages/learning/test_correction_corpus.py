@@ -16,9 +16,8 @@ from stages.learning.correction_corpus import (
     CorrectionCorpus,
     LearningConfig,
     compose_learning,
-    note_judged,
+    digest_judged,
     read_held_out,
-    was_judged,
     write_corrections,
 )
 from tests.support.demo import draw_corpus
@@ -111,32 +110,25 @@ def test_test_sentences_are_not_learnt_and_reported(text, tmp_path):
     assert written.examples["also_tested"] == [tested]
 
 
-def test_nothing_is_learnt_twice(text, tmp_path, monkeypatch):
+CHANGES = ({"share": 0.3}, {"passes": 20}, {"learning_rate": 0.002})
+
+
+def test_digest_changes_with_corrections_settings_and_gate(text, tmp_path, monkeypatch):
     monkeypatch.setattr(correction_corpus, "learn_screen_of_corpus", lambda *_: None)
     corpus, sound = text
-    journal, judged = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "judged"
-    give(journal, sound[:50])
+    journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
 
-    def write():
-        return write_corrections(
-            config(journal), DE_EN, FILTERS, corpus=corpus, folder=tmp_path / "corrections"
-        )
+    def digest(pairs, gate=GateConfig(), **changed):
+        give(journal, pairs)
+        learning = config(journal, **changed)
+        written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
+        return digest_judged(written, learning, gate)
 
-    written, gate = write(), GateConfig()
-    assert not was_judged(written, config(journal), gate, judged)
-    note_judged(written, config(journal), gate, judged)
-    give(journal, sound[:50])
-    assert was_judged(write(), config(journal), gate, judged)
-    elsewhere = config(
-        CorrectionJournal(tmp_path / "moved.jsonl"), least=9
-    )  # the folder of the text has no influence
-    assert was_judged(written, elsewhere, gate, judged)
-    for changed in ({"share": 0.3}, {"passes": 20}):
-        assert not was_judged(written, config(journal, **changed), gate, judged)
-    assert not was_judged(written, config(journal, learning_rate=0.002), gate, judged)
-    assert not was_judged(written, config(journal), GateConfig(minimum_effect=0.1), judged)
-    give(journal, sound[50:90])
-    assert not was_judged(write(), config(journal), gate, judged)
+    first = digest(sound[:50])
+    assert digest(sound[:50], least=9) == first
+    others = [digest([], **changed) for changed in CHANGES]
+    others += [digest([], GateConfig(minimum_effect=0.1)), digest(sound[50:90])]
+    assert len({first, *others}) == len(others) + 1
 
 
 def test_training_continues_from_the_champion(text, tmp_path, monkeypatch):
