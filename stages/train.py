@@ -214,11 +214,9 @@ def write_model(
     params: TrainParams,
     progress: Progress,
     key: str,
-    *,
-    initial_model: Path = paths.INITIAL_MODEL,
 ) -> None:
     """Write weights, architecture and history, and their digests; ``key`` is the fingerprint."""
-    origin = initial_model / "initial_model.json"
+    origin = paths.INITIAL_MODEL / "initial_model.json"
     with files.whole_folder(folder) as part:
         save_file(untied_state_dict(model), part / "model.safetensors")
         files.write_json(part / "model.json", params.model.model_dump(mode="json"))

@@ -53,15 +53,14 @@ def overlay(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
             values[name] = value
 
 
-def overlay_group(
-    values: dict[str, Any], group: str, names: Sequence[str], *, conf: Path = paths.CONF
-) -> None:
+def overlay_group(values: dict[str, Any], group: str, names: Sequence[str]) -> None:
     """Merge presets of a group into settings, in place and in order.
 
     Their ``defaults`` are ignored, so base presets must be named, too.
     """
     for name in names:
-        preset = yaml.safe_load((conf / group / f"{name}.yaml").read_text(encoding="utf-8"))
+        path = paths.CONF / group / f"{name}.yaml"
+        preset = yaml.safe_load(path.read_text(encoding="utf-8"))
         preset.pop("defaults", None)
         overlay(values, preset)
 

@@ -64,20 +64,20 @@ def model_name(languages: Languages) -> str:
     return f"nmt-{languages.source}-{languages.target}"
 
 
-def read_held_out(corpus: Path = paths.CORPUS) -> HeldOut:
-    """Return the test set of a corpus."""
-    source, target = (list(files.read_lines(corpus / f"test.{side}")) for side in paths.SIDES)
-    inputs = Inputs(corpus=corpus, directions=paths.read_directions(corpus))
+def read_held_out() -> HeldOut:
+    """Return the test set of this checkout."""
+    source, target = (list(files.read_lines(paths.CORPUS / f"test.{side}")) for side in paths.SIDES)
+    inputs = Inputs(directions=paths.read_directions(paths.CORPUS))
     return HeldOut(source, target, tuple(map(str, paths.list_directions(inputs, "test"))))
 
 
-def read_described(reports: Path = paths.REPORTS) -> CorpusDescription:
+def read_described() -> CorpusDescription:
     """Return the download stage's description of the text.
 
     Raises:
         BundleError: if an earlier version wrote the report, without a description.
     """
-    report = reports / "download.json"
+    report = paths.REPORTS / "download.json"
     if (described := DownloadReport.read(report).corpus) is None:
         raise BundleError(f"{report} was written by an earlier version; run: make repro")
     return described
@@ -97,36 +97,29 @@ def describe_test_set(
     }
 
 
-def read_exported(
-    download: DownloadParams,
-    *,
-    folder: Path = paths.EXPORT,
-    trained: Path = paths.TRAINED,
-    corpus: Path = paths.CORPUS,
-    reports: Path = paths.REPORTS,
-) -> Exported:
-    """Return the export with the tags of its version.
+def read_exported(download: DownloadParams) -> Exported:
+    """Return the export of this checkout with the tags of its version.
 
     Raises:
         BundleError: if there is no export, or an earlier version wrote the report on its text.
     """
     try:
-        record = files.read_json(trained / "training.json")
-        held_out = read_held_out(corpus)
+        record = files.read_json(paths.TRAINED / "training.json")
+        held_out = read_held_out()
         language = download.languages.target
-        scores = Evaluation.read(reports / "evaluate.json").scores
-        described = read_described(reports)
+        scores = Evaluation.read(paths.REPORTS / "evaluate.json").scores
+        described = read_described()
         return Exported(
-            folder=folder,
+            folder=paths.EXPORT,
             name=model_name(download.languages),
             languages=download.languages,
             held_out=held_out,
             tags={
                 "fingerprint": record["fingerprint"],
-                BUNDLE_DIGEST: seal.digest_bundle(folder),
+                BUNDLE_DIGEST: seal.digest_bundle(paths.EXPORT),
                 ARCHITECTURE: record["params"]["model"]["architecture"],
                 CORPUS: described.kind,
-                PAIRS: f"{files.read_json(corpus / 'corpus.json')['pairs']['train']:,}",
+                PAIRS: f"{files.read_json(paths.CORPUS / 'corpus.json')['pairs']['train']:,}",
                 **describe_test_set(
                     held_out, described, metric=next(iter(scores)), language=language
                 ),

@@ -101,11 +101,9 @@ def describe_reliability(reliability: Reliability) -> str:
     )
 
 
-def render_pipe_table(
-    head: Sequence[str], body: Iterable[Sequence[str]], *, numbers: str = "---:"
-) -> list[str]:
+def render_pipe_table(head: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table in Markdown, all columns but the first aligned as numbers."""
-    rule = ["---", *(numbers for _ in head[1:])]
+    rule = ["---", *("---:" for _ in head[1:])]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *body)]
 
 

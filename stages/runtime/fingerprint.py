@@ -17,16 +17,14 @@ from nmt_core.base.errors import NmtError
 from stages import paths
 
 
-def compute_fingerprint(
-    settings: Any, stage: str, *, budget: Any, pipeline: Path = paths.PIPELINE
-) -> str:
+def compute_fingerprint(settings: Any, stage: str, *, budget: Any) -> str:
     """Return the fingerprint of a training, as ``DIGEST-BUDGET``.
 
     DIGEST covers settings, code and data; data are the stage's dependencies in dvc.yaml. The folder
     of checkpoints has this name: changed settings, code or data start a new training; unchanged
     ones continue it. Trainings that differ only in their budget share DIGEST.
     """
-    entry = yaml.safe_load(pipeline.read_text(encoding="utf-8"))["stages"][stage]
+    entry = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"][stage]
     data = [place for place in entry["deps"] if paths.CODE not in Path(place).parents]
     digest = hash_json([settings, hash_files(data), digest_code([stage])])
     return f"{digest[:16]}-{hash_json(budget)[:8]}"

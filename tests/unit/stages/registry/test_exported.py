@@ -1,7 +1,6 @@
 """Statements about an export are true, above all how its test set was held out."""
 
 import json
-import shutil
 
 import pytest
 from hypothesis import example, given
@@ -14,6 +13,7 @@ from nmt_core.corpora.corpus import GIVEN
 from nmt_core.corpora.named import describe_rule
 from nmt_core.corpora.splitting import split_of
 from nmt_core.evaluation.gate import digest_test_set
+from stages import paths
 from stages.download import describe_corpora
 from stages.params import DownloadParams
 from stages.registry.exported import read_exported
@@ -59,43 +59,35 @@ def test_one_hash_decides_about_a_test_sentence(line, validation):
     assert drawn == {"test"} or "test" not in drawn
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("project")
-    export(folder / "export")
+@pytest.fixture
+def project(project):
+    export(paths.EXPORT)
     record = {"fingerprint": "f" * 16, "params": {"model": {"architecture": "rnn"}}}
-    record["average"] = {"share": 0.4, "loss": 2.01, "initial_loss": 2.0}
-    files.write_json(folder / "training.json", record)
-    files.write_json(folder / "corpus.json", {"pairs": {"train": 29000}})
-    files.write_json(
-        folder / "download.json", REPORT | {"corpus": describe_corpora(download()).model_dump()}
-    )
+    files.write_json(paths.TRAINED / "training.json", record)
+    files.write_json(paths.CORPUS / "corpus.json", {"pairs": {"train": 29000}})
+    described = {"corpus": describe_corpora(download()).model_dump()}
+    files.write_json(paths.REPORTS / "download.json", REPORT | described)
     scores = MEASURED | {"bleu": 30.127, "bleu_signature": "bs:1000"}
-    files.write_json(folder / "evaluate.json", scores)
-    files.write_lines(folder / "test.source", ["Eine Eule.", "Ein\tIgel."])
-    files.write_lines(folder / "test.target", ["An owl.", "A hedgehog."])
-    return folder
-
-
-def read(project, params=None):
-    places = dict.fromkeys(("trained", "corpus", "reports"), project)
-    return read_exported(params or download(), folder=project / "export", **places)
+    files.write_json(paths.REPORTS / "evaluate.json", scores)
+    files.write_lines(paths.CORPUS / "test.source", ["Eine Eule.", "Ein\tIgel."])
+    files.write_lines(paths.CORPUS / "test.target", ["An owl.", "A hedgehog."])
+    return project
 
 
 def test_tags_of_an_export_are_its_results(project):
     """The signature depends on the target language, and not on the precision of the interval."""
-    found = read(project)
+    found = read_exported(download())
     signature = "BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp"
     tags = {"bleu": "30.13", "held_out": "by the grammar", "architecture": "rnn"}
     tags |= {"corpus": "demo", "pairs": "29,000", "test_set": found.held_out.digest}
 
     assert (found.name, found.fingerprint) == ("nmt-de-en", "f" * 16)
     assert found.held_out.references == ["An owl.", "A hedgehog."]
-    assert found.digest == seal.digest_bundle(project / "export")
+    assert found.digest == seal.digest_bundle(paths.EXPORT)
     assert found.tags.items() >= tags.items()
     assert found.languages.codes[1] == "en"
     assert found.tags["signature"].startswith(signature)
-    assert "|tok:zh|" in read(project, download(FILES, target="zh")).tags["signature"]
+    assert "|tok:zh|" in read_exported(download(FILES, target="zh")).tags["signature"]
 
 
 side = st.text("a\t\n", max_size=2)
@@ -112,16 +104,19 @@ def test_only_equal_test_sets_have_equal_digests(first, second):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "words"),
+    ("path", "text", "words"),
     [
-        ("download.json", json.dumps(REPORT), r"download\.json was .* an earlier .* make repro"),
-        ("training.json", None, r"training\.json is missing; run: make repro"),
+        (
+            paths.REPORTS / "download.json",
+            json.dumps(REPORT),
+            r"download\.json was .* an earlier .* make repro",
+        ),
+        (paths.TRAINED / "training.json", None, r"training\.json is missing; run: make repro"),
     ],
 )
-def test_unusable_results_are_errors(project, tmp_path, name, text, words):
-    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
-    (tmp_path / name).unlink()
+def test_unusable_results_are_errors(project, path, text, words):
+    path.unlink()
     if text:
-        (tmp_path / name).write_text(text)
+        path.write_text(text)
     with pytest.raises(BundleError, match=words):
-        read(tmp_path)
+        read_exported(download())

@@ -5,16 +5,13 @@ from contextlib import nullcontext, suppress
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock, call
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from nmt_core.base.errors import NmtError
-from nmt_core.server.settings import ServerConfig
-from stages.registry import __main__ as program
 from stages.registry import registry as module
 from stages.registry.__main__ import describe_last_event
 from stages.registry.exported import Exported, HeldOut
@@ -248,28 +245,3 @@ def test_export_that_is_not_registered_is_sent_once(project, monkeypatch):
     assert registry.version_holding(EXPORTED) == registry.version(4) == registry.find_initial("0a")
     monkeypatch.setattr(module, "send", Mock(side_effect=AssertionError))
     assert registry.version_holding(EXPORTED) == registry.version(4)
-
-
-@pytest.mark.parametrize(("name", "pair"), [("nmt-de-en", ("de", "en")), ("another", None)])
-def test_options_of_serve_and_follow_are_passed_on(monkeypatch, name, pair):
-    registry, serve, follow = Registry(name, nullcontext), Mock(), Mock()
-    registry.__dict__["_mlflow"] = FakeMlflow()
-    promote(registry, 1, None)
-    for replaced, value in {
-        "open_registry": lambda _: registry,
-        "serve_models": serve,
-        "follow_champion": follow,
-    }.items():
-        monkeypatch.setattr(program, replaced, value)
-    options = ["--host=::1", "--port=0", "--host-name=a.example", "--threads=2", "--api-keys=keys"]
-    options += ["--suggestions=keys", "--corrections=journal", "--memory=memory"]
-    settings = {"host": "::1", "port": 0, "hosts": ("a.example",), "workers": 2}
-    settings |= {"suggestions": "keys", "corrections": Path("journal"), "memory": Path("memory")}
-    for command in (["serve", *options], ["follow", "folder", "--seconds=2"]):
-        assert CliRunner().invoke(program.app, command).exit_code == 0
-    [watched], load, config = serve.call_args.args
-
-    assert (watched.pair, watched.models) == (pair, ())
-    assert (serve.call_args.kwargs, load.keywords) == ({"keys": Path("keys")}, {"threads": 2})
-    assert config == ServerConfig(**settings)
-    assert follow.call_args == call(registry, Path("folder"), seconds=2.0)
