@@ -23,18 +23,11 @@ from nmt_core.translation.memory.pairs import read_pair_file, write_pair_file
 if TYPE_CHECKING:
     from nmt_core.translation.memory.store import MemoryScope
 
-corrections = typer.Typer(
-    help="Review corrections of users.",
-    add_completion=False,
-    rich_markup_mode="markdown",
-    no_args_is_help=True,
+make_group = partial(
+    typer.Typer, add_completion=False, rich_markup_mode="markdown", no_args_is_help=True
 )
-memory = typer.Typer(
-    help="Manage a translation memory.",
-    add_completion=False,
-    rich_markup_mode="markdown",
-    no_args_is_help=True,
-)
+corrections = make_group(help="Review corrections of users.")
+memory = make_group(help="Manage a translation memory.")
 
 MIN_DIGEST_CHARACTERS = 8
 """Minimum length of a digest's prefix that selects a key."""

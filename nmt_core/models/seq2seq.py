@@ -64,17 +64,12 @@ class State(Rows):
     def reorder(self: "StateT", parents: Int[Tensor, "B M"]) -> "StateT":
         """Return M hypotheses per sentence, each with the state of one of the K ``parents``."""
         rows = torch.arange(len(parents), device=parents.device)[:, None]
-        return self.select((rows * (count_rows(self) // len(parents)) + parents).flatten())
+        return self.select((rows * (len(next(self.tensors())) // len(parents)) + parents).flatten())
 
     def select_sentences(self: "StateT", sentences: Int[Tensor, " N"], hypotheses: int) -> "StateT":
         """Return the state of some sentences, each with its ``hypotheses`` rows."""
         rows = torch.arange(hypotheses, device=sentences.device)
         return self.select((sentences[:, None] * hypotheses + rows).flatten())
-
-
-def count_rows(rows: Rows) -> int:
-    """Return the number of rows, the size of axis 0."""
-    return next(rows.tensors()).size(0)
 
 
 def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:

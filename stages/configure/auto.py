@@ -222,7 +222,7 @@ def round_down(number: int) -> int:
 
 
 def count_tokens(
-    budget: Budget, *, epoch: int, batch_tokens: int, speed: float
+    budget: Budget, *, epoch: float, batch_tokens: float, speed: float
 ) -> dict[str, float]:
     """Return an estimate of the target tokens of each limit of a budget, by the limit's name.
 

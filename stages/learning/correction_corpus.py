@@ -4,7 +4,7 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,12 @@ def write_corrections(
     corrections = CorrectionJournal(config.journal).read()
     approved = {each.id for each in corrections if each.status == "approved"}
     chosen = [*select_corrections(corrections, languages, undecided=config.undecided)]
-    held_out, train = (read_both_sides(corpus, *names) for names in (paths.SPLITS[1:], ["train"]))
+    held_out, train = (
+        chain.from_iterable(
+            files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
+        )
+        for splits in (paths.SPLITS[1:], ["train"])
+    )
     prepared = split_corrections(
         chosen,
         approved,
@@ -140,13 +145,6 @@ def write_corrections(
     unchosen = [each for each in corrections if each.id not in chosen_ids]
     reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
     return _write(prepared, reasons, len(corrections), folder)
-
-
-def read_both_sides(corpus: Path, *splits: str) -> Iterator[str]:
-    """Yield the lines of both sides of each split."""
-    return chain.from_iterable(
-        files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
-    )
 
 
 def learn_screen_of_corpus(

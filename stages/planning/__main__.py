@@ -28,7 +28,7 @@ from nmt_core.base.errors import ConfigError, NmtError
 from nmt_core.base.progress import format_duration
 from nmt_core.training.settings import MIN_VALIDATIONS, Budget
 from stages import paths
-from stages.configure.auto import round_down
+from stages.configure.auto import count_tokens, round_down
 from stages.configure.compose import apply_changes, write_params
 from stages.configure.sections import build_all, read_settings
 from stages.params import TrainParams
@@ -161,15 +161,10 @@ def read_validations(folder: Path) -> list[tuple[int, int, float, float]]:
 
 def predict(calibration: Calibration, params: TrainParams, speed: float) -> tuple[int, float]:
     """Return updates and seconds of a training at a speed in tokens/s, without early stopping."""
-    budget, each = params.budget, calibration.tokens_per_update
-    limits = (
-        budget.steps,
-        budget.epochs and budget.epochs * calibration.tokens_per_pass / each,
-        budget.tokens and budget.tokens / each,
-        budget.seconds and budget.seconds * speed / each,
-    )
-    updates = max(1, math.ceil(min(limit for limit in limits if limit is not None) - 1e-9))
-    every = min(params.training.validate_every, budget.validation_seconds * speed / each)
+    each, a_pass = calibration.tokens_per_update, calibration.tokens_per_pass
+    limits = count_tokens(params.budget, epoch=a_pass, batch_tokens=each, speed=speed)
+    updates = max(1, math.ceil(min(limits.values()) / each - 1e-9))
+    every = min(params.training.validate_every, params.budget.validation_seconds * speed / each)
     validating = math.ceil(updates / every) * calibration.validation_seconds
     return updates, calibration.start_seconds + updates * each / speed + validating
 

@@ -26,13 +26,9 @@ def compute_fingerprint(settings: Any, stage: str, *, budget: Any) -> str:
     """
     entry = yaml.safe_load(paths.PIPELINE.read_text(encoding="utf-8"))["stages"][stage]
     data = [place for place in entry["deps"] if paths.CODE not in Path(place).parents]
-    digest = hash_json([settings, hash_files(data), digest_code([stage])])
+    contents = {path.as_posix(): files.sha256(path) for path in sorted(find_files(data))}
+    digest = hash_json([settings, contents, digest_code([stage])])
     return f"{digest[:16]}-{hash_json(budget)[:8]}"
-
-
-def hash_files(places: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each file at and below paths, by path."""
-    return {path.as_posix(): files.sha256(path) for path in sorted(find_files(places))}
 
 
 def find_files(places: Iterable[str]) -> Iterator[Path]:

@@ -188,7 +188,10 @@ class _Follower(threading.Thread):
             try:
                 if run is None:
                     run, offset, _ = _bring_up_to_date(self._journal, self._uri)
-                    self._say_if_back()
+                    if self._lost.locked():
+                        self._lost.release()
+                        back = "MLflow at %s answers again and has all entries of %s"
+                        LOGGER.warning(back, redact_url(self._uri), self._journal.path)
                 with self._journal.held():
                     entries, offset = self._journal.read(offset)
                     run.send(entries)
@@ -196,15 +199,6 @@ class _Follower(threading.Thread):
             except Exception as error:  # noqa: BLE001 - a tracker may break nothing
                 self._warn(summarize_error(error))
                 run, pause = None, min(2 * pause, MAX_RETRY_SECONDS)
-
-    def _say_if_back(self) -> None:
-        if self._lost.locked():
-            self._lost.release()
-            LOGGER.warning(
-                "MLflow at %s answers again and has all entries of %s",
-                redact_url(self._uri),
-                self._journal.path,
-            )
 
     def _warn(self, reason: str) -> None:
         if self._lost.acquire(blocking=False):
