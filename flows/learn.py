@@ -86,7 +86,7 @@ def learn(
         if missing := name_missing(learning):
             say(f"{missing}; nothing was trained")
             return None
-        corrections = write_corrections(learning, download.languages, download.filter)
+        corrections = write_corrections(learning, download.learned, download.filter)
         uses = ", ".join(f"{n:,} {use}" for use, n in count_uses(corrections).items())
         say(f"{corrections.given:,} corrections: {uses}")
         if shortage := explain_shortage(corrections, learning):

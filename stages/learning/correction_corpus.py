@@ -4,8 +4,8 @@ import copy
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,15 @@ from nmt_core.corpora.screening.screen import MIN_PAIRS, Screen, learn_screen
 from nmt_core.evaluation.registry import GateConfig
 from nmt_core.text.subwords import sample_evenly
 from nmt_core.translation.memory.fine_tuning import CorrectionSplit, split_corrections
-from nmt_core.translation.memory.journal import Correction, CorrectionJournal, select_corrections
+from nmt_core.translation.memory.journal import (
+    Correction,
+    CorrectionJournal,
+    SelectedCorrection,
+    select_corrections,
+)
 from stages import paths
 from stages.configure.compose import overlay_group
+from stages.paths import Inputs
 from stages.registry.exported import HeldOut
 from stages.runtime.fingerprint import hash_json
 from stages.synthesis.composition import describe_made_corpus, find_weight, read_temperature
@@ -62,10 +68,11 @@ class LearningConfig(Config):
 
 
 CORPUS = "corrections"
-"""Name of the corpus in ``download.corpora``."""
+"""Name of the corpus in ``download.corpora``. For a multilingual model, a corpus has one direction,
+and its name follows, such as ``corrections-de-en``."""
 
 FOLDER = paths.DOWNLOADS / CORPUS
-"""Folder of the corpus."""
+"""Folder of the corpora."""
 
 JUDGED = FOLDER.with_name("corrections.judged")
 """File with a digest of the last fine-tuning that was judged: its corpus, settings and gate."""
@@ -96,6 +103,8 @@ class CorrectionCorpus(Config):
     """Ids of the corrections to train on."""
     learnt: int
     """Number of corrections to train on."""
+    directions: dict[str, int] = Field(default_factory=dict)
+    """Their number in each direction of a multilingual model; empty for one direction."""
     held_out: int
     """Number of corrections in the held-out set."""
     words: int
@@ -110,7 +119,7 @@ class CorrectionCorpus(Config):
 
 def write_corrections(
     config: LearningConfig,
-    languages: Languages,
+    directions: Sequence[Languages],
     filters: FilterConfig,
     *,
     corpus: Path = paths.CORPUS,
@@ -118,14 +127,19 @@ def write_corrections(
 ) -> CorrectionCorpus:
     """Write the journal's corrections to train on, and the held-out ones; return their counts.
 
-    ``filters`` are the settings for training pairs, and ``corpus`` is the earlier model's text.
+    ``directions`` are all that the model learns, ``filters`` the settings for training pairs, and
+    ``corpus`` is the earlier model's text.
 
     Raises:
         CorpusError: if the journal cannot be read.
     """
     corrections = CorrectionJournal(config.journal).read()
     approved = {each.id for each in corrections if each.status == "approved"}
-    chosen = [*select_corrections(corrections, languages, undecided=config.undecided)]
+    chosen = {
+        each: languages
+        for languages in directions
+        for each in select_corrections(corrections, languages, undecided=config.undecided)
+    }
     held_out, train = (
         chain.from_iterable(
             files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
@@ -133,28 +147,52 @@ def write_corrections(
         for splits in (paths.SPLITS[1:], ["train"])
     )
     prepared = split_corrections(
-        chosen,
+        [*chosen],
         approved,
         (held_out, train),
         filters=filters.model_copy(update={"screen": None}),
-        screen=learn_screen_of_corpus(config, languages, corpus) if chosen else None,
+        noise=find_noise(config, chosen, corpus),
         held_out=config.held_out,
         distance=config.distance,
     )
     chosen_ids = {each.id for each in chosen}
     unchosen = [each for each in corrections if each.id not in chosen_ids]
-    reasons = Counter(_find_drop_reason(each, languages) for each in unchosen)
-    return _write(prepared, reasons, len(corrections), folder)
+    reasons = Counter(_find_drop_reason(each, directions) for each in unchosen)
+    several = chosen if len(directions) > 1 else {}
+    return _write(prepared, several, reasons, len(corrections), folder)
+
+
+def name_corpus(direction: str) -> str:
+    """Return the name of the corpus of a direction; an empty one is the only one."""
+    return f"{CORPUS}-{direction}".lower() if direction else CORPUS
+
+
+def find_noise(
+    config: LearningConfig, chosen: Mapping[SelectedCorrection, Languages], corpus: Path
+) -> dict[str, str]:
+    """Return why the screen of its direction would drop a correction, by its id."""
+    noise: dict[str, str] = {}
+    for languages in dict.fromkeys(chosen.values()):
+        own = [each for each, its in chosen.items() if its == languages]
+        if screen := learn_screen_of_corpus(config, languages, corpus):
+            reasons = screen.judge([Pair(each.source, each.target) for each in own])
+            noise |= {each.id: why for each, why in zip(own, reasons, strict=True) if why}
+    return noise
 
 
 def learn_screen_of_corpus(
     config: LearningConfig, languages: Languages, corpus: Path
 ) -> Screen | None:
-    """Learn a screen from training text; None if there is too little text."""
-    counts = files.read_json(corpus / "corpus.json")["pairs"]
+    """Learn a screen from training text of a direction; None if there is too little text."""
+    count = files.read_json(corpus / "corpus.json")["pairs"]["train"]
+    inputs = Inputs(corpus=corpus, directions=paths.read_directions(corpus))
+    rows = paths.list_directions(inputs, "train") or [languages] * count
+    own = [each == languages for each in rows]
     train = (
         sample_evenly(
-            files.read_lines(corpus / f"train.{side}"), counts["train"], config.screen.sample_pairs
+            compress(files.read_lines(corpus / f"train.{side}"), own),
+            sum(own),
+            config.screen.sample_pairs,
         )
         for side in paths.SIDES
     )
@@ -167,7 +205,8 @@ def learn_screen_of_corpus(
 def read_held_out(folder: Path = FOLDER) -> HeldOut:
     """Return the held-out corrections."""
     source, target = ([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES)
-    return HeldOut(source, target)
+    named = folder / "held_out.directions"
+    return HeldOut(source, target, tuple(files.read_lines(named)) if named.exists() else ())
 
 
 def compose_learning(
@@ -187,22 +226,24 @@ def compose_learning(
     Raises:
         ConfigError: if ``values`` have a corpus with the name of the corrections.
     """
-    if CORPUS in values["download"]["corpora"]:
+    parts = {
+        name_corpus(direction): (direction, pairs)
+        for direction, pairs in (corrections.directions or {"": corrections.learnt}).items()
+    }
+    for name in parts.keys() & values["download"]["corpora"]:
         raise ConfigError(
-            f"download.corpora.{CORPUS} has the name that is reserved for corrections; rename it"
+            f"download.corpora.{name} has the name that is reserved for corrections; rename it"
         )
     composed = copy.deepcopy(dict(values))
     overlay_group(composed, "start", PRESETS)
     download, train = composed["download"], composed["train"]
     download["initial_model"]["sha256"] = champion
-    download["corpora"][CORPUS] = describe_made_corpus(
-        folder / "learnt",
-        weight=find_weight(
-            config.share, [corrections.learnt], others=pairs, temperature=read_temperature(values)
-        ),
-        licence="own",
-        filters=FILTERS,
-    )
+    sizes, temperature = [size for _, size in parts.values()], read_temperature(values)
+    weight = find_weight(config.share, sizes, others=pairs, temperature=temperature)
+    for name, (direction, _) in parts.items():
+        download["corpora"][name] = describe_made_corpus(
+            folder / name, direction, weight=weight, licence="own", filters=FILTERS
+        )
     tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
     train["budget"] = {"tokens": max(int(tokens), MIN_TOKENS)}
@@ -217,30 +258,46 @@ def digest_judged(corrections: CorrectionCorpus, config: LearningConfig, gate: G
     return hash_json([corrections.digest, learning, gate.model_dump(mode="json")])
 
 
-def _find_drop_reason(correction: Correction, languages: Languages) -> str:
-    if correction.suggestion.languages != languages:
+def _find_drop_reason(correction: Correction, directions: Collection[Languages]) -> str:
+    if correction.suggestion.languages not in directions:
         return "other_languages"
     return "dropped_by_hand" if correction.status == "dropped" else "superseded"
 
 
 def _write(
-    prepared: CorrectionSplit, reasons: Counter[str], total: int, folder: Path
+    prepared: CorrectionSplit,
+    directions: Mapping[SelectedCorrection, Languages],
+    reasons: Counter[str],
+    total: int,
+    folder: Path,
 ) -> CorrectionCorpus:
+    """Write the corpora; ``directions`` are those of all corrections, empty for one direction."""
     kinds = {"learnt": prepared.learnt, "held_out": prepared.held_out}
     counts = reasons + Counter({why: len(pairs) for why, pairs in prepared.dropped.items()})
+    direction_of = {each: str(languages) for each, languages in directions.items()}
+    learnt = Counter(direction_of[each] for each in prepared.learnt if directions)
     written = CorrectionCorpus(
         digest=hashlib.sha256(json.dumps(kinds).encode()).hexdigest(),
         ids=[each.id for each in prepared.learnt],
         learnt=len(prepared.learnt),
+        directions=dict(learnt),
         held_out=len(prepared.held_out),
         words=sum(len(each.target.split()) for each in prepared.learnt),
         given=total,
         dropped=dict(sorted(counts.items())),
         examples={why: [pair[:2] for pair in pairs[:3]] for why, pairs in prepared.dropped.items()},
     )
+    parts = {"held_out": prepared.held_out}
+    for direction in learnt or [""]:
+        own = [each for each in prepared.learnt if direction_of.get(each, "") == direction]
+        parts[name_corpus(direction)] = own
     with files.whole_folder(folder) as part:
-        for name, pairs in kinds.items():
+        for name, pairs in parts.items():
             for number, side in enumerate(paths.SIDES):
                 files.write_lines(part / f"{name}.{side}", (each[number] for each in pairs))
+        if directions:
+            files.write_lines(
+                part / "held_out.directions", (direction_of[each] for each in prepared.held_out)
+            )
         files.write_json(part / "corrections.json", written.model_dump(mode="json"))
     return written

@@ -130,20 +130,19 @@ def compose_synthesis(
         config.share, [*kept.values()], others=pairs, temperature=read_temperature(values)
     )
     for name, languages in corpora.items():
-        made = describe_made_corpus(
+        composed["download"]["corpora"][name] = describe_made_corpus(
             find_folder(name) / "pairs/train",
+            "" if name in (DISTILLED, BACKTRANSLATED) else str(languages),
             weight=weight,
             licence=config.licence,
             tag=BACKTRANSLATED if config.backward else "",
         )
-        if name not in (DISTILLED, BACKTRANSLATED):
-            made |= {"kind": "synthetic", "languages": str(languages)}
-        composed["download"]["corpora"][name] = made
     return composed
 
 
 def describe_made_corpus(
     stem: Path,
+    direction: str = "",
     *,
     weight: float,
     licence: str,
@@ -152,10 +151,12 @@ def describe_made_corpus(
 ) -> dict[str, Any]:
     """Return the settings of a training corpus of two files.
 
-    ``stem`` is their common path, without the suffixes for the sides.
+    ``stem`` is their common path, without the suffixes for the sides, and ``direction`` that of a
+    multilingual model.
     """
     return {
-        "kind": "files",
+        "kind": "synthetic" if direction else "files",
+        **({"languages": direction} if direction else {}),
         "train": {side: f"{stem}.{side}" for side in paths.SIDES},
         "licence": licence,
         "train_only": True,

@@ -5,14 +5,13 @@ earlier fine-tuning has not trained on a held-out correction.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from nmt_core.corpora.filters import FilterConfig, find_fault, make_comparison_key
 from nmt_core.corpora.near_duplicates import SentenceIndex
 from nmt_core.corpora.parallel_text import Pair
-from nmt_core.corpora.screening.screen import Screen
 from nmt_core.corpora.splitting import digest
 from nmt_core.translation.memory.journal import SelectedCorrection
 
@@ -38,7 +37,7 @@ def split_corrections(
     known: tuple[Iterable[str], Iterable[str]],
     *,
     filters: FilterConfig,
-    screen: Screen | None,
+    noise: Mapping[str, str],
     held_out: float,
     distance: float,
 ) -> CorrectionSplit:
@@ -46,10 +45,10 @@ def split_corrections(
 
     Args:
         corrections: the selected corrections.
-        approved: ids of corrections that a person approved; the screen does not judge them.
+        approved: ids of corrections that a person approved; ``noise`` does not drop them.
         known: lines of validation and test text, and lines of training text, of both sides.
         filters: filters of training pairs.
-        screen: noise filter learnt from the training text; None if there is too little text.
+        noise: why a noise filter would drop a correction, by its id.
         held_out: share of held-out corrections, from 0 to 1.
         distance: maximum edits per word of a near duplicate of a held-out correction; 0 for none.
     """
@@ -57,10 +56,9 @@ def split_corrections(
     keys_of = {each: {make_comparison_key(side) for side in each[:2]} for each in corrections}
     all_keys = {*chain.from_iterable(keys_of.values())}
     tested, learnt = (all_keys.intersection(map(make_comparison_key, lines)) for lines in known)
-    pairs = [Pair(each.source, each.target) for each in corrections]
-    noise = screen.judge(pairs) if screen and pairs else [None] * len(pairs)
-    for each, pair, reason in zip(corrections, pairs, noise, strict=True):
-        if fault := find_fault(pair, filters) or (None if each.id in approved else reason):
+    for each in corrections:
+        reason = None if each.id in approved else noise.get(each.id)
+        if fault := find_fault(Pair(each.source, each.target), filters) or reason:
             split.dropped[fault].append(each)
         elif keys_of[each] & tested:
             split.dropped["also_tested"].append(each)
@@ -71,10 +69,10 @@ def split_corrections(
         else:
             split.held_out.append(each)
     if distance and split.held_out:
-        indices = [SentenceIndex([e[side] for e in split.held_out], distance) for side in (0, 1)]
+        index = SentenceIndex([*chain.from_iterable(e[:2] for e in split.held_out)], distance)
         candidates, split.learnt = split.learnt, []
         for each in candidates:
-            is_near = any(index.find_near(each[side]) for side, index in enumerate(indices))
+            is_near = any(index.find_near(side) for side in each[:2])
             (split.dropped["near_held_out"] if is_near else split.learnt).append(each)
     return split
 

@@ -49,8 +49,8 @@ def flow(stub_flow):
 
     return state.install(
         learn,
-        load=lambda *_: SimpleNamespace(languages="l", filter="f"),
-        write_corrections=lambda learning, languages, filters: state.corrections,
+        load=lambda *_: SimpleNamespace(learned=["l"], filter="f"),
+        write_corrections=lambda learning, directions, filters: state.corrections,
         compose_params=lambda *_: "of the corrections",
         JUDGED=Path("judged"),
         digest_judged=lambda corrections, *_: corrections.digest,

@@ -24,6 +24,7 @@ from tests.support.demo import draw_corpus
 from tests.support.projects import PROJECT
 
 DE_EN = Languages(source="de", target="en")
+EN_DE = Languages(source="en", target="de")
 PAIRS, CORRECTIONS = 1200, 240
 FILTERS = FilterConfig()
 
@@ -75,8 +76,8 @@ def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
     give(journal, sound[60:])
     bad = give(journal, garbage)
     folder = tmp_path / "corrections"
-    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
-    learnt = {*read_pairs_of(folder, "learnt")}
+    written = write_corrections(config(journal), [DE_EN], FILTERS, corpus=corpus, folder=folder)
+    learnt = {*read_pairs_of(folder, "corrections")}
     kept = learnt | {*zip(*read_held_out(folder)[:2], strict=True)}
     kept_garbage = sum((s, " ".join(t.split())) in kept for s, t in garbage)
     assert kept_garbage <= 0.1 * len(garbage)
@@ -86,7 +87,7 @@ def test_garbage_is_dropped_and_corrections_are_learnt(text, tmp_path):
     assert written.given == len(sound)
     assert written.learnt + written.held_out + sum(written.dropped.values()) == written.given
     journal.decide("dropped", bad[:3])
-    again = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
+    again = write_corrections(config(journal), [DE_EN], FILTERS, corpus=corpus, folder=folder)
     assert again.dropped["dropped_by_hand"] == 3
 
 
@@ -97,14 +98,14 @@ def test_test_sentences_are_not_learnt_and_reported(text, tmp_path):
     journal = CorrectionJournal(tmp_path / "c.jsonl")
     give(journal, [tested, known, *sound[:40]])
     journal.suggest(
-        Suggestion(languages=Languages(source="en", target="de"), source="a", target="b"),
+        Suggestion(languages=EN_DE, source="a", target="b"),
         Suggestion(languages=DE_EN, source=sound[3].source, target="Something newer."),
     )
     folder = tmp_path / "corrections"
     few = config(journal, undecided=False)
-    assert not write_corrections(few, DE_EN, FILTERS, corpus=corpus, folder=folder).learnt
-    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
-    assert tested not in read_pairs_of(folder, "learnt")
+    assert not write_corrections(few, [DE_EN], FILTERS, corpus=corpus, folder=folder).learnt
+    written = write_corrections(config(journal), [DE_EN], FILTERS, corpus=corpus, folder=folder)
+    assert tested not in read_pairs_of(folder, "corrections")
     assert written.dropped["also_tested"] == 1
     assert written.dropped["superseded"] == written.dropped["other_languages"] == 1
     assert written.examples["also_tested"] == [tested]
@@ -121,7 +122,7 @@ def test_digest_changes_with_corrections_settings_and_gate(text, tmp_path, monke
     def digest(pairs, gate=GateConfig(), **changed):
         give(journal, pairs)
         learning = config(journal, **changed)
-        written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
+        written = write_corrections(learning, [DE_EN], FILTERS, corpus=corpus, folder=folder)
         return digest_judged(written, learning, gate)
 
     first = digest(sound[:50])
@@ -137,7 +138,7 @@ def test_training_continues_from_the_champion(text, tmp_path, monkeypatch):
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
     give(journal, sound[:100])
     learning = config(journal, share=0.25, passes=40)
-    written = write_corrections(learning, DE_EN, FILTERS, corpus=corpus, folder=folder)
+    written = write_corrections(learning, [DE_EN], FILTERS, corpus=corpus, folder=folder)
     before = read_settings()
     values = compose_learning(
         before, written, learning, champion="d" * 64, pairs=3000.0, folder=folder
@@ -163,6 +164,55 @@ def test_training_continues_from_the_champion(text, tmp_path, monkeypatch):
         compose_learning(values, written, learning, champion="d" * 64, pairs=1.0, folder=folder)
 
 
+def test_each_direction_has_a_corpus(text, tmp_path, monkeypatch):
+    """Garbage is judged by text of its direction, and no held-out sentence is learnt in another."""
+    monkeypatch.chdir(PROJECT)
+    corpus, sound = text
+    both, folder = tmp_path / "both", tmp_path / "corrections"
+    for split in paths.SPLITS:
+        there = read_pairs_of(corpus, split)
+        for number, side in enumerate(paths.SIDES):
+            lines = [pair[order] for order in (number, 1 - number) for pair in there]
+            files.write_lines(both / f"{split}.{side}", lines)
+    counts = files.read_json(corpus / "corpus.json")["pairs"]
+    described = {"corpora": [counts, counts], "directions": ["de-en", "en-de"]}
+    pairs = {split: 2 * n for split, n in counts.items()}
+    files.write_json(both / "corpus.json", {"pairs": pairs, **described})
+    journal, garbage = CorrectionJournal(tmp_path / "c.jsonl"), [*spoil(sound[:40])]
+    give(journal, [*sound[40:140], *garbage])
+    back = [(target, source) for source, target in sound[100:160]]
+    journal.suggest(*(Suggestion(languages=EN_DE, source=s, target=t) for s, t in back))
+
+    written = write_corrections(
+        config(journal), [DE_EN, EN_DE], FILTERS, corpus=both, folder=folder
+    )
+
+    learnt = {each: {*read_pairs_of(folder, f"corrections-{each}")} for each in ("de-en", "en-de")}
+    assert {each: len(pairs) for each, pairs in learnt.items()} == written.directions
+    assert len(learnt["de-en"] & {*garbage}) <= 4
+    assert len(learnt["de-en"]) > 60
+    assert learnt["en-de"] <= {*back}
+    held_out = read_held_out(folder)
+    assert {*held_out.directions} == {"de-en", "en-de"}
+    lines = {line for pairs in learnt.values() for pair in pairs for line in pair}
+    assert not lines & {*held_out.sources, *held_out.references}
+    values = read_settings()
+    train = {side: f"{corpus}/train.{side}" for side in paths.SIDES}
+    values["download"] |= {
+        "languages": {"source": "mul", "target": "mul"},
+        "directions": ["de-en", "en-de"],
+        "corpora": {
+            "own": {"kind": "files", "languages": "de-en", "licence": "own", "train": train}
+        },
+    }
+    composed = compose_learning(
+        values, written, config(journal), champion="d" * 64, pairs=1200.0, folder=folder
+    )
+    uses = build_all(composed, source="test")["download"].uses
+    own = {use.name: use.languages for use in uses if use.name.startswith("corrections")}
+    assert own == {"corrections-de-en": DE_EN, "corrections-en-de": EN_DE}
+
+
 def test_writing_style_of_users_stops_nothing(text, tmp_path, monkeypatch):
     """All in lower case, and more corrections than an inspection or a screen needs."""
     monkeypatch.chdir(PROJECT)
@@ -170,7 +220,7 @@ def test_writing_style_of_users_stops_nothing(text, tmp_path, monkeypatch):
     corpus, sound = text
     journal, folder = CorrectionJournal(tmp_path / "c.jsonl"), tmp_path / "corrections"
     give(journal, [(source, target.lower()) for source, target in sound[:80]])
-    written = write_corrections(config(journal), DE_EN, FILTERS, corpus=corpus, folder=folder)
+    written = write_corrections(config(journal), [DE_EN], FILTERS, corpus=corpus, folder=folder)
     values = read_settings()
     own = {
         split: {side: f"{corpus}/{split}.{side}" for side in paths.SIDES} for split in paths.SPLITS

@@ -1,7 +1,5 @@
 """Each correction is learnt, held out or dropped; a held-out correction is never learnt."""
 
-from types import SimpleNamespace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,13 +16,13 @@ corrections = st.lists(
 ).map(lambda pairs: [SelectedCorrection(*pair, str(n)) for n, pair in enumerate(pairs)])
 
 
-def prepare(some, *, approved=(), known=((), ()), screen=None, held_out=0.3, distance=0.0):
+def prepare(some, *, approved=(), known=((), ()), noise=None, held_out=0.3, distance=0.0):
     return split_corrections(
         some,
         approved,
         known,
         filters=FilterConfig(),
-        screen=screen,
+        noise=noise or {},
         held_out=held_out,
         distance=distance,
     )
@@ -84,12 +82,11 @@ def test_neighbours_of_held_out_ones_are_dropped(order):
 @pytest.mark.parametrize("approved", [(), {"1"}])
 def test_approval_overrules_the_screen(approved):
     """Approval does not override the filters of training pairs."""
-    screen = SimpleNamespace(judge=lambda pairs: ["alignment"] * len(pairs))
     some = [
         SelectedCorrection("ein haus", "a house", "1"),
         SelectedCorrection("x " * 200, "y " * 200, "2"),
     ]
-    split = prepare(some, approved=approved, screen=screen, held_out=0.0001)
+    split = prepare(some, approved=approved, noise={"1": "alignment"}, held_out=0.0001)
     assert [one.id for one in split.learnt] == [*approved]
     assert ("alignment" in split.dropped) is not bool(approved)
     assert [one.id for one in split.dropped["too_many_words"]] == ["2"]
