@@ -192,9 +192,8 @@ def train_aligner(corpus: Path) -> Aligner:
         np.fromiter((line.count(" ") + 1 for line in files.read_lines(text)), np.int64)
         for text in texts
     ]
-    is_chosen = np.zeros(len(words[0]), bool)
     chosen, config = choose_pairs(*words)
-    is_chosen[chosen] = True
+    is_chosen = np.isin(np.arange(len(words[0])), chosen)
     lines = (map(normalize, compress(files.read_lines(text), is_chosen)) for text in texts)
     return learn_aligner(zip(*lines, strict=True), config)
 
@@ -207,18 +206,16 @@ def write_tokens(
     for name in counts:
         (tokenized / name).touch()
     for job, (part, tokens) in zip(jobs, done, strict=True):
-        [span] = job.spans
-        append_file(part / TOKENS, tokenized / span.path.name)
-        counts[span.path.name] += tokens
+        append_file(part / TOKENS, tokenized / (name := job.spans[0].path.name))
+        counts[name] += tokens
     return {f"{name.replace('.', '_')}_tokens": tokens for name, tokens in counts.items()}
 
 
 def main() -> None:
     """Run the stage on the project's own paths."""
-    languages = load(DownloadParams, "download").languages
     metrics = run(
         load(TokenizeParams, "tokenize"),
-        languages=languages.codes,
+        languages=load(DownloadParams, "download").languages.codes,
         corpus=paths.CORPUS,
         tokenizer=paths.TOKENIZER,
         tokenized=paths.TOKENIZED,

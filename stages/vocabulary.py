@@ -23,6 +23,8 @@ from stages.params import VocabularyParams, load
 from stages.runtime.entry import run_stage
 from stages.runtime.fingerprint import write_digests
 
+BYTE = "<0x00>"  # a piece of subwords that encode unknown characters as bytes
+
 
 def run(  # noqa: PLR0913 - one argument per input
     params: VocabularyParams,
@@ -40,13 +42,13 @@ def run(  # noqa: PLR0913 - one argument per input
     A subword tokenizer's own vocabulary is used unchanged. Characters of both sides are counted
     together, because tied embeddings require one vocabulary; so both sides have the tags.
     """
-    counted = count(tokenized, vocabulary, workers)
-    together = sum(counted.values(), Counter[str]())
+    tokenizers = {side: load_tokenizer(tokenizer / side) for side in paths.SIDES}
+    sides = [s for s, own in tokenizers.items() if BYTE not in getattr(own, "vocabulary", ())]
+    counted = count(tokenized, sides, vocabulary, workers)
     metrics: dict[str, float] = {}
     with files.whole_folder(vocabulary) as part:
         for side, counts in counted.items():
-            own = load_tokenizer(tokenizer / side)
-            if isinstance(own, Subwords):
+            if isinstance(own := tokenizers[side], Subwords):
                 tokens = own.vocabulary
             elif params.words == "initial_model":
                 tokens = Vocabulary.load(initial_model / "vocabulary" / f"{side}.txt")
@@ -61,7 +63,7 @@ def run(  # noqa: PLR0913 - one argument per input
                 )
             else:
                 tokens = Vocabulary.most_frequent(
-                    together if isinstance(own, Characters) else counts,
+                    sum(counted.values(), Counter()) if isinstance(own, Characters) else counts,
                     max_size=params.max_size,
                     min_count=params.min_count,
                     symbols=ALL_SYMBOLS,
@@ -75,18 +77,19 @@ def run(  # noqa: PLR0913 - one argument per input
     return metrics
 
 
-def count(tokenized: Path, vocabulary: Path, workers: WorkersConfig) -> dict[str, Counter[str]]:
-    """Return the counts of tokens in the training text of each side."""
+def count(
+    tokenized: Path, sides: Collection[str], vocabulary: Path, workers: WorkersConfig
+) -> dict[str, Counter[str]]:
+    """Return the counts of tokens in the training text of these sides, and none of others."""
     counted: dict[str, Counter[str]] = {side: Counter() for side in paths.SIDES}
     jobs = [
         Job((span,))
-        for side in paths.SIDES
+        for side in sides
         for span in split_file(tokenized / f"train.{side}", workers.chunk_lines)
     ]
     with run_in_order(count_tokens, jobs, workers, output=vocabulary, title="counting") as done:
         for job, (_, counts) in zip(jobs, done, strict=True):
-            [span] = job.spans
-            counted[span.path.suffix.removeprefix(".")].update(counts)
+            counted[job.spans[0].path.suffix.removeprefix(".")].update(counts)
     return counted
 
 

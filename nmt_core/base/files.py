@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +202,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 def read_lines(path: Path) -> Iterator[str]:
     r"""Yield the lines of a file that this program wrote, split only at ``\n``."""
     with path.open(encoding="utf-8", newline="\n") as file:
-        for line in file:
-            yield line.removesuffix("\n")
+        yield from map(methodcaller("removesuffix", "\n"), file)
 
 
 def write_json(path: Path, value: Any) -> None:

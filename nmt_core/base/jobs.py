@@ -37,8 +37,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import end_with_parent, isolated_process_start
 from nmt_core.base.packages import import_optional
 from nmt_core.base.progress import bytes_bar
-
-BLOCK_BYTES = 1 << 20
+from nmt_core.base.raw_lines import BLOCK_BYTES, read_bounded_lines
 
 MIN_BYTES_PER_PROCESS = 4_000_000
 """Text that takes a process about twice as long as its start, in bytes."""
@@ -106,26 +105,26 @@ class LineSpan:
 
     def read(self) -> Iterator[str]:
         r"""Yield the lines, decoded as UTF-8, without their ``\n``."""
-        with self.open_lines() as readline:
-            while line := readline(self.size):
-                yield line.decode().removesuffix("\n")
+        with self.open_bytes() as read:
+            for line in read_bounded_lines(read, self.size):
+                yield (line or b"").decode()
 
     @contextmanager
-    def open_lines(self) -> Iterator[Callable[[int], bytes]]:
-        """Yield a function like ``readline`` of a file: takes a maximum size, empty at the end."""
+    def open_bytes(self) -> Iterator[Callable[[int], bytes]]:
+        """Yield a function like ``read`` of a file: takes a maximum size, empty at the end."""
         remaining = self.size
 
-        def readline(max_bytes: int) -> bytes:
+        def read(max_bytes: int) -> bytes:
             nonlocal remaining
-            line = file.readline(min(max_bytes, remaining))
-            if remaining and not line:
+            block = file.read(min(max_bytes, remaining))
+            if remaining and not block:
                 raise EOFError(f"{self} are missing: the file was shortened; run again")
-            remaining -= len(line)
-            return line
+            remaining -= len(block)
+            return block
 
         with self.path.open("rb") as file:
             file.seek(self.begin)
-            yield readline
+            yield read
 
 
 def split_file(path: Path, lines: int) -> list[LineSpan]:

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 from typing_extensions import Buffer
 
@@ -26,6 +26,9 @@ from nmt_core.base.packages import format_install_command
 
 MAX_LINE_BYTES = 100_000
 """Maximum length of a line, in bytes; longer lines are never held in memory."""
+
+BLOCK_BYTES = 1 << 20
+"""Size of a block to read, in bytes."""
 
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Suffixes of compressed files."""
@@ -58,18 +61,18 @@ def read_raw_lines(path: Path, *, max_line_bytes: int = MAX_LINE_BYTES) -> Itera
         CorpusError: if the file cannot be opened or is damaged.
     """
     with explain_damage(path), open_raw(path) as file:
-        yield from read_bounded_lines(file.readline, max_line_bytes)
+        yield from read_bounded_lines(file.read1, max_line_bytes)
 
 
-def read_bounded_lines(readline: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
+def read_bounded_lines(read: Callable[[int], bytes], max_bytes: int) -> Iterator[bytes | None]:
     r"""Yield lines without their ``\n``; None for a line that is too long."""
-    while line := readline(max_bytes + 1):
-        if len(line) <= max_bytes or line.endswith(b"\n"):
-            yield line.removesuffix(b"\n")
-            continue
-        while line and not line.endswith(b"\n"):
-            line = readline(max_bytes)
-        yield None
+    rest = b""
+    while block := read(BLOCK_BYTES):
+        *lines, rest = (rest + block).split(b"\n")
+        yield from [line if len(line) <= max_bytes else None for line in lines]
+        rest = rest[: max_bytes + 1]  # still too long after any next block
+    if rest:
+        yield rest if len(rest) <= max_bytes else None
 
 
 @contextmanager
@@ -93,7 +96,7 @@ def plain_name(path: Path) -> str:
     return path.stem if is_compressed(path) else path.name
 
 
-def open_raw(path: Path) -> BinaryIO:
+def open_raw(path: Path) -> io.BufferedReader:
     """Open a file, plain or compressed, to read its bytes.
 
     Reading raises one of ``DAMAGE_ERRORS`` if bytes are damaged, and CorpusError if the unpacked
@@ -135,7 +138,7 @@ def _is_readme(name: str) -> bool:
     return has_prefix or name.startswith("__MACOSX/")
 
 
-def open_member(path: Path, name: str) -> BinaryIO:
+def open_member(path: Path, name: str) -> io.BufferedReader:
     """Open a file in a .zip to read its bytes."""
     with zipfile.ZipFile(path) as archive:  # the open member keeps the file open
         return _limit_size(archive.open(name), path)
@@ -161,9 +164,9 @@ OPENERS: Mapping[str, Callable[[Path], Any]] = {
 }
 
 
-def _limit_size(content: IO[bytes], path: Path) -> BinaryIO:
+def _limit_size(content: IO[bytes], path: Path) -> io.BufferedReader:
     limit = max(MIN_UNPACKED_LIMIT, MAX_COMPRESSION_RATIO * path.stat().st_size)
-    return io.BufferedReader(_LimitedReader(content, path, limit), 1 << 18)
+    return io.BufferedReader(_LimitedReader(content, path, limit), BLOCK_BYTES)
 
 
 class _LimitedReader(io.RawIOBase):

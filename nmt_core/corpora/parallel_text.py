@@ -23,9 +23,10 @@ from nmt_core.base.files import (
     refuse_utf16,
     require_regular_file,
 )
-from nmt_core.base.jobs import BLOCK_BYTES, Job, LineSpan, split_file
+from nmt_core.base.jobs import Job, LineSpan, split_file
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
+    BLOCK_BYTES,
     MAX_LINE_BYTES,
     explain_damage,
     is_compressed,
@@ -219,8 +220,8 @@ def _unpack(path: Path, scratch: Path) -> Path:
 
 
 def _read_raw(span: LineSpan) -> Iterator[bytes | None]:
-    with span.open_lines() as readline:
-        yield from read_bounded_lines(readline, MAX_LINE_BYTES)
+    with span.open_bytes() as read:
+        yield from read_bounded_lines(read, MAX_LINE_BYTES)
 
 
 def _make_pair(

@@ -4,11 +4,10 @@ A folder has two NumPy arrays per shard ``NNNNN``: the tokens of all pairs (sour
 each pair) and the two lengths of each pair. ``index.json`` lists the shards in order.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise, starmap
+from itertools import accumulate, chain, compress, pairwise, starmap
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -48,6 +47,13 @@ class Block:
         lengths = [tuple(map(len, pair)) for pair in all_pairs]
         ids = (number for pair in all_pairs for side in pair for number in side)
         return cls(np.fromiter(ids, np.int32), np.array(lengths, np.int32).reshape(-1, 2))
+
+    @classmethod
+    def interleave(cls, ids: Sequence[int], lengths: Int[np.ndarray, "2 pairs"]) -> Self:
+        """Return pairs, given the IDs of all sources, then of all targets, and their lengths."""
+        pairs = np.concatenate([np.repeat(np.arange(len(side)), side) for side in lengths])
+        tokens = np.array(ids, np.int32)[np.argsort(pairs, kind="stable")]
+        return cls(tokens, np.ascontiguousarray(lengths.T, np.int32))
 
     @classmethod
     def joined(cls, blocks: Sequence["Block"]) -> Self:
@@ -287,19 +293,17 @@ def write_numbers(job: NumberJob, part: Path) -> tuple[Counter[str], Counter[int
     Returns:
         The number of pairs left out, by reason, and the number kept, by index of the corpus.
     """
-    vocabularies = [load_cached(Vocabulary.load, path) for path in job.vocabularies]
-    left_out, kept = Counter[str](), Counter[int]()
-    pairs: list[IdPair] = []
-    rows = zip(*(span.read() for span in job.spans), strict=True)
-    for line, row in enumerate(rows, start=job.spans[0].first):
-        words = [side.split() for side in row]
-        if job.max_length is not None and not all(words):
-            left_out["empty"] += 1
-        elif job.max_length is not None and max(map(len, words)) > job.max_length:
-            left_out["too long"] += 1
-        else:
-            kept[bisect_left(job.ends, line)] += 1
-            source, target = (v.encode(w) for v, w in zip(vocabularies, words, strict=True))
-            pairs.append((source, target))
-    Block.of(pairs).save(part, NUMBERED)
-    return left_out, kept
+    texts = [[*span.read()] for span in job.spans]
+    lengths = np.array([[line.count(" ") + bool(line) for line in side] for side in texts])
+    least, most = (0, np.inf) if job.max_length is None else (1, job.max_length)
+    is_empty = (lengths < least).any(axis=0)
+    is_too_long = ~is_empty & (lengths > most).any(axis=0)
+    keep = np.logical_not(is_empty | is_too_long)
+    ids: list[int] = []
+    for path, side in zip(job.vocabularies, texts, strict=True):
+        tokens = chain.from_iterable(map(str.split, compress(side, keep.tolist())))
+        ids += load_cached(Vocabulary.load, path).encode(tokens)
+    Block.interleave(ids, lengths[:, keep]).save(part, NUMBERED)
+    left_out = Counter({"empty": int(is_empty.sum()), "too long": int(is_too_long.sum())})
+    corpora = np.searchsorted(job.ends, np.flatnonzero(keep) + job.spans[0].first)
+    return left_out, Counter(corpora.tolist())

@@ -172,7 +172,7 @@ def _read_plain(path: Path) -> Iterator[list[str]]:
 def _read_lines(path: Path) -> Iterator[str]:
     """Yield lines with their newlines; invalid UTF-8 becomes surrogates."""
     with explain_damage(path), open_raw(path) as file:
-        for number, line in enumerate(read_bounded_lines(file.readline, MAX_LINE_BYTES), start=1):
+        for number, line in enumerate(read_bounded_lines(file.read1, MAX_LINE_BYTES), start=1):
             if line is None:
                 raise CorpusError(
                     f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "

@@ -281,7 +281,7 @@ def _read_lines(path: Path, names: list[str]) -> Iterator[tuple[str, str]]:
         open_member(path, names[0]) as source,
         open_member(path, names[1]) as target,
     ):
-        sides = [read_bounded_lines(file.readline, MAX_LINE_BYTES) for file in (source, target)]
+        sides = [read_bounded_lines(file.read1, MAX_LINE_BYTES) for file in (source, target)]
         for number, row in enumerate(zip_longest(*sides, fillvalue=MISSING), start=1):
             if MISSING in row:
                 side = row.index(MISSING)
