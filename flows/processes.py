@@ -12,8 +12,7 @@ from pathlib import Path
 
 import psutil
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals of Ctrl-C, of a service manager, and of a closed terminal."""
+from nmt_core.base.interrupt import STOP_SIGNALS
 
 STOPPED = "stopped; finished and saved work is kept, and the same command continues from there"
 """Message of a program that was stopped."""

@@ -22,8 +22,9 @@ import typer
 import yaml
 
 from flows.entry import report_errors
-from infra.servers.server import LOOPBACK, Server, find_free_port
+from infra.servers.server import LOOPBACK, Server
 from nmt_core.base.errors import NmtError
+from stages.runtime.checkout import find_free_port
 
 COMMANDS = {
     "translate": "serve --model /models/champion",

@@ -19,16 +19,16 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Console
 
-from flows import processes
 from flows.entry import hold_lock, report_errors
-from infra.servers.server import LOOPBACK, Server, find_free_port, watch
+from infra.servers.server import LOOPBACK, Server, watch
 from nmt_core.base import files
 from nmt_core.base.errors import ConfigError
-from nmt_core.base.interrupt import end_with_parent
+from nmt_core.base.interrupt import STOP_SIGNALS, end_with_parent
 from stages import paths
 from stages.runtime.checkout import (
     OPTIONS,
     USER,
+    find_free_port,
     find_server_python,
     list_login_variables,
     write_login_settings,
@@ -59,7 +59,7 @@ class Servers(NamedTuple):
         }
 
     def start(self) -> None:
-        """Start both in parallel; if one raises a ``StartError``, the other runs until ``stop``."""
+        """Start both in parallel; if one raises an error, the other runs until ``stop``."""
         for step in (Server.launch, Server.wait):
             for server in self:
                 step(server)
@@ -226,11 +226,11 @@ def stop_on_signals() -> None:
     """Raise SystemExit on the first signal to stop, and ignore later ones."""
 
     def leave(*_: object) -> None:
-        for number in processes.STOP_SIGNALS:
+        for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         raise SystemExit(0)
 
-    for number in processes.STOP_SIGNALS:
+    for number in STOP_SIGNALS:
         signal.signal(number, leave)
 
 

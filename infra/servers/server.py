@@ -1,9 +1,7 @@
 """Start a server program, watch it, restart it, and stop it with all its processes."""
 
-import errno
 import logging
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -18,6 +16,7 @@ from typing import IO
 
 from flows import processes
 from nmt_core.base.errors import NmtError
+from stages.runtime.checkout import find_free_port
 
 READY_SECONDS = 180.0
 """Seconds until a server must answer; Prefect and MLflow create their tables in this time."""
@@ -38,7 +37,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class StartError(NmtError):
-    """A server cannot be started, or ended before it answered."""
+    """A server ended before it answered, or does not answer."""
 
 
 @dataclass(eq=False)
@@ -149,19 +148,6 @@ def watch(servers: Iterable[Server], say: Callable[[str], None]) -> None:
                 time.sleep(PAUSE_SECONDS)
                 try:
                     server.launch()
-                except StartError as error:  # such as a port in use; retried after a pause
+                except NmtError as error:  # such as a port in use; retried after a pause
                     say(str(error))
         time.sleep(0.5)
-
-
-def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
-    """Return ``port`` if it is free, or any free port for 0; otherwise raise a ``StartError``."""
-    try:
-        with socket.create_server((host, port)) as listener:
-            number: int = listener.getsockname()[1]
-            return number
-    except OSError as error:
-        reason = error.strerror
-        if error.errno == errno.EADDRINUSE:
-            reason = "another program uses it; stop it, or choose another port (0 for a free one)"
-        raise StartError(f"{name} cannot listen on {host}:{port}: {reason}") from None

@@ -8,6 +8,7 @@ that file. Prefect's own command reads it, too. MLflow's servers require a login
 account of a machine can reach its loopback address.
 """
 
+import errno
 import hashlib
 import os
 import socket
@@ -93,18 +94,21 @@ def find_server_python() -> str:
     return str(python) if python.exists() else sys.executable
 
 
-def check_port(port: int) -> None:
-    """Check that a port of this machine is free.
+def find_free_port(host: str, port: int = 0, *, name: str = "a server") -> int:
+    """Return ``port`` if it is free, or any free port for 0.
 
     Raises:
-        NmtError: if it is not, naming the setting to change.
+        NmtError: if the server ``name`` cannot listen on it.
     """
     try:
-        socket.create_server(("127.0.0.1", port)).close()
+        with socket.create_server((host, port)) as listener:
+            number: int = listener.getsockname()[1]
+            return number
     except OSError as error:
-        raise NmtError(
-            f"port {port} is not available ({error.strerror}); choose another: PORT={port + 1}"
-        ) from None
+        reason = error.strerror
+        if error.errno == errno.EADDRINUSE:
+            reason = "another program uses it; stop it, or choose another port (0 for a free one)"
+        raise NmtError(f"{name} cannot listen on {host}:{port}: {reason}") from None
 
 
 USER = "admin"

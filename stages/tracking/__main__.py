@@ -13,7 +13,7 @@ from stages import paths
 from stages.runtime.checkout import (
     OPTIONS,
     USER,
-    check_port,
+    find_free_port,
     find_server_python,
     list_login_variables,
     write_login_settings,
@@ -34,7 +34,7 @@ def ui(
     if not uri.startswith("sqlite:"):
         typer.echo(f"the runs are on a server: {redact_url(uri)}")
         return
-    check_port(port)
+    port = find_free_port("127.0.0.1", port, name="MLflow")
     folder, password = paths.RUNS.resolve() / f"login-{port}", secrets.token_urlsafe(12)
     shutil.rmtree(folder, ignore_errors=True)  # has the previous password
     folder.mkdir(mode=0o700, parents=True)

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from infra.docs import COURSE, list_pages, split_page
-from infra.servers.server import find_free_port
+from stages.runtime.checkout import find_free_port
 from tests.support.projects import PROJECT, a_users_environment
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?(?: %)?")

@@ -10,7 +10,7 @@ import psycopg2
 import pytest
 
 from infra.servers.__main__ import build_servers
-from infra.servers.server import find_free_port
+from stages.runtime.checkout import find_free_port
 from tests.support.fleet import Fleet
 from tests.support.projects import PROJECT
 

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from infra.servers.server import find_free_port
 from nmt_core.base import seal
 from nmt_core.base.languages import Languages
+from stages.runtime.checkout import find_free_port
 from tests.support.served import served
 from tests.support.tiny import LINES, export, tiny_translator
 

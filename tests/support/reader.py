@@ -27,7 +27,7 @@ import yaml
 from dotenv import dotenv_values
 from omegaconf import OmegaConf
 
-from infra.servers.server import find_free_port
+from stages.runtime.checkout import find_free_port
 from tests.support.presets import shrunk
 from tests.support.processes import marked, wait_for
 from tests.support.projects import PROJECT, SMALL, a_users_environment, begin, overrides

@@ -14,7 +14,6 @@ import psutil
 import pytest
 from rich.console import Console
 
-from flows import processes
 from infra.servers import server
 from infra.servers.__main__ import (
     Servers,
@@ -26,8 +25,10 @@ from infra.servers.__main__ import (
     stop_on_signals,
     write_environment,
 )
-from infra.servers.server import PAUSE_SECONDS, Server, StartError, find_free_port, watch
-from stages.runtime.checkout import USER
+from infra.servers.server import PAUSE_SECONDS, Server, StartError, watch
+from nmt_core.base.errors import NmtError
+from nmt_core.base.interrupt import STOP_SIGNALS
+from stages.runtime.checkout import USER, find_free_port
 from tests.support.commands import invoke
 
 ANSWER = """\
@@ -144,7 +145,7 @@ def test_killed_server_is_started_again(make_toy, monkeypatch):
 
     def refuse_once(*given, **named):
         if not said[1:]:
-            raise StartError("the port is taken")
+            raise NmtError("the port is taken")
         return find_free_port(*given, **named)
 
     monkeypatch.setattr(server.time, "sleep", sleep_briefly)
@@ -191,7 +192,7 @@ def test_port_that_is_not_available_is_named(make_toy, host):
     """The port is taken, or the address belongs to another machine."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(StartError, match=f"toy cannot listen on {host}:{port}: "):
+        with pytest.raises(NmtError, match=f"toy cannot listen on {host}:{port}: "):
             make_toy(host=host, port=port).launch()
 
 
@@ -339,7 +340,7 @@ def test_own_dotenv_is_kept(tmp_path, monkeypatch, dangling):
 
 
 def test_only_the_first_signal_ends_the_program():
-    before = {number: signal.getsignal(number) for number in processes.STOP_SIGNALS}
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     try:
         stop_on_signals()
         with pytest.raises(SystemExit) as ended:

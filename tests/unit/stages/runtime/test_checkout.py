@@ -1,15 +1,13 @@
 """The lock of a checkout, its params.yaml after a crash, and the servers of its .env."""
 
 import os
-import socket
 import threading
 from pathlib import Path
 
 import pytest
 
-from nmt_core.base.errors import NmtError
 from stages import paths
-from stages.runtime.checkout import ASIDE, LOCK, check_port, find_servers, hold_checkout, put_aside
+from stages.runtime.checkout import ASIDE, LOCK, find_servers, hold_checkout, put_aside
 from stages.tracking.tracker import tracking_uri
 from tests.support.processes import wait_for
 
@@ -114,12 +112,3 @@ def test_runs_go_to_the_server_of_dotenv(dotenv, tmp_path):
     dotenv()
     assert tracking_uri() == VARIABLES["MLFLOW_TRACKING_URI"]
     assert os.environ["MLFLOW_TRACKING_PASSWORD"] == VARIABLES["MLFLOW_TRACKING_PASSWORD"]
-
-
-def test_a_taken_port_is_refused(dotenv):
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with pytest.raises(NmtError, match=rf"port {port} .*: PORT={port + 1}$"):
-            check_port(port)
-    check_port(port)
-    check_port(port)
