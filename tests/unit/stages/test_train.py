@@ -1,17 +1,14 @@
 """The start of a training, its processes and its objective."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
-import yaml
 
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
-from nmt_core.base.progress import Tracker
 from nmt_core.text.side import Side
 from nmt_core.training.checkpoint import Checkpoint, CheckpointStore
 from nmt_core.training.progress import Point, Progress
@@ -123,60 +120,12 @@ def test_a_training_continues_from_its_own_checkpoints(shorter):
     assert own.newest().progress["step"] == 3
 
 
-@pytest.fixture
-def asked(project, monkeypatch):
-    """The requests of the stage in a project of its own, and their targets."""
-    paths.PARAMS.write_text(
-        yaml.safe_dump(compose.compose_groups(["data=demo", "train=quick"], conf=CONF))
-    )
-    asked = []
-    files.write_json(paths.TAGS, [[], ["news"]])
-    files.write_json(paths.CORPUS / "corpus.json", {})
+def test_rank_of_another_training_is_refused(monkeypatch):
+    monkeypatch.setattr(train, "load", lambda *_: SimpleNamespace(languages=None))
     monkeypatch.setattr(train, "identify", lambda *_: "key")
-    monkeypatch.setattr(
-        train, "run", lambda *given, **named: asked.append((given, named)) or (None, None)
-    )
-    return asked
-
-
-def of_rank(rank, broadcast=lambda key: key):
-    return SimpleNamespace(rank=rank, is_main=rank == 0, broadcast=broadcast)
-
-
-def test_other_ranks_train_and_write_nothing(asked):
-    train.run_rank(params(), world := of_rank(1))
-    [(inputs, given)] = asked
-
-    assert inputs == (params(), Inputs(corpora=("demo",), tags=((), ("news",))))
-    assert (given["world"], given["notes"], given["languages"].target) == (world, [], "en")
-    assert given["checkpoints"] == paths.CHECKPOINTS / "key"
-    assert isinstance(given["tracker"], Tracker)
-    assert not paths.TRAINED.exists()
-
-
-def test_a_rank_of_another_training_is_refused(asked):
+    world = SimpleNamespace(rank=1, broadcast=lambda _: b"another")
     with pytest.raises(NmtError, match=r"^rank 1 has other settings, code or data than"):
-        train.run_rank(params(), of_rank(1, lambda _: b"another"))
-    assert asked == []
-
-
-@pytest.mark.parametrize(
-    ("processes", "rank", "launched"), [(1, False, False), (2, False, True), (2, True, False)]
-)
-def test_only_the_first_process_starts_the_others(monkeypatch, processes, rank, launched):
-    started, trained = [], []
-    wanted = params(f"train.compute.processes={processes}")
-    monkeypatch.setattr(train, "check_digests", lambda *_, **__: None)
-    monkeypatch.setattr(train, "load", lambda *_: wanted)
-    monkeypatch.setattr(train, "init_process_group", lambda _: nullcontext("a world"))
-    monkeypatch.setattr(train, "run_rank", lambda *given: trained.append(given))
-    monkeypatch.setattr(train.launch, "is_rank", lambda: rank)
-    monkeypatch.setattr(train.launch, "launch", lambda *given: started.append(given))
-    monkeypatch.setattr(train.launch, "ignore_late_stop", nullcontext)
-    train.main()
-
-    assert started == [("stages.train", wanted.compute)] * launched
-    assert trained == [(wanted, "a world")] * (not launched)
+        train.run_rank(params(), world)
 
 
 def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
@@ -192,13 +141,6 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     target = Side(subwords("bpe"), subwords("bpe").vocabulary)
     source = replace(target, vocabulary=target.vocabulary.with_tags(["own"]))
     [tag] = source.vocabulary.tags.values()
-    sizes, measure = [], train.build_evaluation_batches
-
-    def note_size(read, *, vocabulary):
-        sizes.append(vocabulary)
-        return measure(read, vocabulary=vocabulary)
-
-    monkeypatch.setattr(train, "build_evaluation_batches", note_size)
     monkeypatch.setattr("nmt_core.evaluation.metrics.Chrf.higher_is_better", False)
     places = {"shards": tmp_path, "corpus": tmp_path, "weights": tmp_path / "weights.json"}
     inputs = Inputs(**places, corpora=("demo",), tags=(("own",),))
@@ -207,7 +149,6 @@ def test_an_objective_has_all_its_parts(tmp_path, monkeypatch):
     made, [note] = train.build_objective(config, inputs, sides, languages, "model", "compute")
 
     assert note.startswith("1 validation pairs have more than")
-    assert sizes == [len(target.vocabulary)]
     assert (made.model, made.compute, made.config, made.seed) == (
         *("model", "compute", config.training, 5),
     )
