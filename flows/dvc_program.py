@@ -90,11 +90,7 @@ def _ask(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def check_remote() -> None:
-    """Check that DVC has a default remote.
-
-    Raises:
-        NmtError: if it has none.
-    """
+    """Raise a ``NmtError`` if DVC has no default remote."""
     if not _ask("config", "core.remote").stdout.strip():
         raise NmtError(
             "DVC has no default remote, which clones share results by; run, in every clone: "

@@ -89,11 +89,7 @@ def judge_export(
 
 
 def check_text(test_set: Judged) -> None:
-    """Check before training that the model can be judged on the test set.
-
-    Raises:
-        NmtError: if it cannot, with the reason and a remedy.
-    """
+    """Raise a ``NmtError`` before training if no model can be judged on the test set."""
     download = load(DownloadParams, "download")
     registry = Registry(model_name(download.languages))
     check_test_set(registry, download, load(EvaluateParams, "evaluate"), test_set)

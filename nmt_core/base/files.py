@@ -291,10 +291,6 @@ def looks_like_utf16(data: bytes) -> bool:
 
 
 def refuse_utf16(data: bytes, name: object, *, error: type[NmtError] = CorpusError) -> None:
-    """Reject data that look like UTF-16.
-
-    Raises:
-        NmtError: with the command that converts the file.
-    """
+    """Raise an error with the command that converts a file if it looks like UTF-16."""
     if looks_like_utf16(data):
         raise error(f"{name} {UTF16_ADVICE}") from None

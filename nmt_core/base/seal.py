@@ -157,11 +157,7 @@ def list_contents(folder: Path) -> dict[str, Any]:
 
 
 def verify_bundle(folder: Path, *, expected: int | str = FORMAT) -> None:
-    """Check that every file is as it was exported, and that no file was added.
-
-    Raises:
-        BundleError: naming every file that is missing, altered or was added.
-    """
+    """Raise a ``BundleError`` that names every file that is missing, altered or was added."""
     sealed = read_manifest(folder, expected=expected)["files"]
     folders = {parent.as_posix() for name in sealed for parent in PurePosixPath(name).parents}
     problems = {}

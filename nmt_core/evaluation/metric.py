@@ -112,11 +112,7 @@ class SummedMetric(Metric):
 
 
 def check_pairs(hypotheses: Sequence[str], references: Sequence[Reference]) -> None:
-    """Check that there is a hypothesis for each reference.
-
-    Raises:
-        CorpusError: if the numbers differ.
-    """
+    """Raise a ``CorpusError`` if the numbers of hypotheses and references differ."""
     if len(hypotheses) != len(references):
         raise CorpusError(
             f"there are {len(hypotheses)} hypotheses for {len(references)} references; "

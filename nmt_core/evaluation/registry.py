@@ -42,11 +42,7 @@ def load_metric(name: str, language: str) -> "Metric":
 
 
 def check_references(names: Iterable[str], references: Sequence["Reference"]) -> None:
-    """Check that all metrics support the number of references per sentence.
-
-    Raises:
-        ConfigError: if a sentence has several references and a metric supports only one.
-    """
+    """Raise a ``ConfigError`` if there are several references and a metric supports only one."""
     if all(isinstance(each, str) for each in references):
         return
     for name in names:
@@ -88,11 +84,7 @@ def name_tokenizer(language: str) -> str:
 
 
 def check_tokenizer(language: str) -> None:
-    """Check that the packages of a language's word tokenizer are installed.
-
-    Raises:
-        ConfigError: naming the missing package.
-    """
+    """Raise a ``ConfigError`` if the package of a language's word tokenizer is missing."""
     name, modules, package = _PACKAGES.get(name_tokenizer(language), ("", (), ""))
     if not all(map(find_spec, modules)):
         raise ConfigError(

@@ -133,44 +133,6 @@ class TransformerConfig(PositionedConfig):
         return self.features_per_head if self.positions == "rotary" else None
 
 
-class EncoderConfig(Config):
-    """Settings of the pre-norm Transformer layers of a language model."""
-
-    layers: int = Field(4, ge=1, le=1000)
-    """Number of Transformer layers."""
-    width: int = Field(128, ge=1, le=65_536)
-    """Model width, D."""
-    heads: int = Field(4, ge=1, le=1024)
-    """Attention heads, H; must divide the width."""
-    feed_forward_width: int = Field(512, ge=1, le=1_000_000)
-    """Hidden features of the feed-forward block."""
-    dropout: float = Field(0.1, ge=0, le=0.99)
-    """Dropout probability of embeddings, of feed-forward blocks and after sub-layers."""
-    attention_dropout: float = Field(0.0, ge=0, le=0.99)
-    """Dropout probability of attention weights."""
-    positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
-    """Positional encoding."""
-    context: int = Field(64, ge=4, le=1_000_000)
-    """Maximum context, in tokens."""
-
-    @model_validator(mode="after")
-    def _check_layers(self) -> "EncoderConfig":
-        self.build_layer_config()
-        return self
-
-    def build_layer_config(self) -> TransformerConfig:
-        """Return the settings of a Transformer with these layers."""
-        return TransformerConfig(
-            width=self.width,
-            heads=self.heads,
-            encoder_layers=self.layers,
-            feed_forward_width=self.feed_forward_width,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            positions=self.positions,
-        )
-
-
 class ConvS2SConfig(PositionedConfig):
     """Settings of a convolutional model."""
 

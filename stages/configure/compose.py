@@ -31,11 +31,7 @@ QUOTED = """and values with characters beyond a-z0-9./:_- in quotes within quote
 
 
 def check_choices(choices: list[str], conf: Path) -> None:
-    """Check that every choice ``group=name`` is a preset in the folder ``conf``.
-
-    Raises:
-        ConfigError: if a preset is unknown.
-    """
+    """Raise a ``ConfigError`` if a choice ``group=name`` is not a preset in the folder ``conf``."""
     for group, _, name in (choice.partition("=") for choice in choices):
         names = sorted(file.stem for file in (conf / group).glob("*.yaml"))
         names += [auto.AUTO] if group in auto.GROUPS else []

@@ -295,11 +295,7 @@ class Registry:
         )
 
     def _check(self, champion: int | None, expected: int | None) -> None:
-        """Check that the champion is the expected one.
-
-        Raises:
-            ChampionMovedError: if it is not.
-        """
+        """Raise a ``ChampionMovedError`` if the champion is not the expected one."""
         if champion != expected:
             current, earlier = (
                 f"version {number}" if number else "none" for number in (champion, expected)

@@ -53,11 +53,7 @@ def write_digests(folder: Path) -> None:
 
 
 def check_digests(folder: Path, *, stage: str) -> None:
-    """Check that each file of a folder is unchanged since its stage wrote it.
-
-    Raises:
-        NmtError: naming the first missing or altered file, and the stage that writes it.
-    """
+    """Raise a ``NmtError`` for the first file of a folder that is missing or was altered."""
     for name, digest in files.read_json(folder / DIGESTS).items():
         path = folder / name
         if not path.is_file() or files.sha256(path) != digest:

@@ -32,11 +32,7 @@ from stages.runtime.fingerprint import check_digests
 
 
 def check_trained() -> None:
-    """Check that trained model and vocabulary are unchanged since they were written.
-
-    Raises:
-        NmtError: naming the changed file, and the stage that writes it.
-    """
+    """Raise a ``NmtError`` if trained model or vocabulary were altered; see ``check_digests``."""
     check_digests(paths.VOCABULARY, stage="vocabulary")
     check_digests(paths.TRAINED, stage="train")
 

@@ -30,7 +30,7 @@ from nmt_core.models.recurrence import (
     advance,
     read_cells,
 )
-from nmt_core.models.settings import CellKind, EncoderConfig
+from nmt_core.models.settings import CellKind, TransformerConfig
 from nmt_core.models.transformer import EncoderLayer, build_layer_norm
 from nmt_core.text.vocabulary import BOS
 
@@ -175,10 +175,50 @@ class Recurrent(LanguageModel):
         return torch.stack(outputs, dim=1), state
 
 
+class TransformerLanguageConfig(Config):
+    """A Transformer language model (Radford et al. 2018)."""
+
+    layers: int = Field(4, ge=1, le=1000)
+    """Number of Transformer layers."""
+    width: int = Field(128, ge=1, le=65_536)
+    """Model width, D."""
+    heads: int = Field(4, ge=1, le=1024)
+    """Attention heads, H; must divide the width."""
+    feed_forward_width: int = Field(512, ge=1, le=1_000_000)
+    """Hidden features of the feed-forward block."""
+    dropout: float = Field(0.1, ge=0, le=0.99)
+    """Dropout probability of embeddings, of feed-forward blocks and after sub-layers."""
+    attention_dropout: float = Field(0.0, ge=0, le=0.99)
+    """Dropout probability of attention weights."""
+    positions: Literal["sinusoidal", "rotary"] = "sinusoidal"
+    """Positional encoding."""
+    context: int = Field(64, ge=4, le=1_000_000)
+    """Maximum context, in tokens."""
+    kind: Literal["transformer"] = "transformer"
+    """Selects these settings."""
+
+    @model_validator(mode="after")
+    def _check_layers(self) -> "TransformerLanguageConfig":
+        self.build_layer_config()
+        return self
+
+    def build_layer_config(self) -> TransformerConfig:
+        """Return the settings of a Transformer with these layers."""
+        return TransformerConfig(
+            width=self.width,
+            heads=self.heads,
+            encoder_layers=self.layers,
+            feed_forward_width=self.feed_forward_width,
+            dropout=self.dropout,
+            attention_dropout=self.attention_dropout,
+            positions=self.positions,
+        )
+
+
 class TransformerEncoder(nn.Module):
     """Embeddings with positions, and pre-norm Transformer layers (Vaswani et al. 2017)."""
 
-    def __init__(self, config: EncoderConfig, words: int) -> None:
+    def __init__(self, config: TransformerLanguageConfig, words: int) -> None:
         super().__init__()
         self.config = config
         shape = config.build_layer_config()
@@ -218,13 +258,6 @@ class TransformerEncoder(nn.Module):
             x, key_value = cast("EncoderLayer", layer).extend(x, (keys, values), blocked, rotation)
             present.append(key_value)
         return self.norm(x), tuple(present)
-
-
-class TransformerLanguageConfig(EncoderConfig):
-    """A Transformer language model (Radford et al. 2018)."""
-
-    kind: Literal["transformer"] = "transformer"
-    """Selects these settings."""
 
 
 class TransformerLanguageModel(LanguageModel):

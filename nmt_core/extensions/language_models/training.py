@@ -56,7 +56,6 @@ from nmt_core.extensions.language_models.reading import (
     find_tokenizer,
 )
 from nmt_core.extensions.learning import read_sealed, seal_model
-from nmt_core.models.settings import EncoderConfig
 from nmt_core.models.weights import load_tensors, restore_model
 from nmt_core.text.vocabulary import BOS, PAD
 from nmt_core.training.objective import EpochObjective
@@ -120,7 +119,7 @@ class LearningConfig(Config):
     @model_validator(mode="after")
     def _check(self) -> "LearningConfig":
         model, window = self.model, self.training.window
-        if isinstance(model, EncoderConfig) and model.context > window:
+        if isinstance(model, TransformerLanguageConfig) and model.context > window:
             raise ValueError(
                 f"model.context {model.context} exceeds training.window {window}; set "
                 f"training.window to {model.context}"
