@@ -131,6 +131,9 @@ class MarkTable(dict[int, str]):
     def __init__(self, replacement: str) -> None:
         super().__init__()
         self._replacement = replacement
+        signs = [self[code] for code in range(256)]
+        self._latin = "".join(sign or " " for sign in signs).encode("latin-1")
+        self._dropped = bytes(code for code, sign in enumerate(signs) if not sign)
 
     def __missing__(self, code: int) -> str:
         category = unicodedata.category(chr(code))
@@ -142,17 +145,20 @@ class MarkTable(dict[int, str]):
 
     def replace(self, line: str) -> str:
         """Return a line in NFC, with these characters replaced."""
-        replaced = unicodedata.normalize("NFC", line).translate(self)
-        return unicodedata.normalize("NFC", replaced)  # a letter may now precede its accent
+        try:
+            latin = line.encode("latin-1")  # much faster; always in NFC
+        except UnicodeEncodeError:
+            replaced = unicodedata.normalize("NFC", line).translate(self)
+            return unicodedata.normalize("NFC", replaced)  # a letter may now precede its accent
+        return latin.translate(self._latin, self._dropped).decode("latin-1")
 
 
 _COMPARABLE = MarkTable("")
 
-_IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-"""Chinese characters, in any language."""
-
-_SYLLABLES = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
-"""Hiragana, Katakana and Hangul."""
+_WIDE = re.compile(
+    "([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])|[\u3041-\u30ff\uac00-\ud7a3]"
+)
+"""A Chinese character, in any language, as a group; or one of Hiragana, Katakana and Hangul."""
 
 
 @lru_cache(maxsize=2)  # several functions compare the sides of the same pair
@@ -172,26 +178,28 @@ def count_letters(line: str) -> int:
     An ideograph counts as three, a syllable as two, so that English and Japanese sentences of the
     Tanaka corpus have the same median length.
     """
-    return len(line) + 2 * len(_IDEOGRAPHS.findall(line)) + len(_SYLLABLES.findall(line))
+    wide = () if line.isascii() else _WIDE.findall(line)
+    return len(line) + len(wide) + len("".join(wide))
 
 
 def find_fault(pair: Pair, config: FilterConfig) -> str | None:
     """Return the reason why a pair is not suitable for training, or None."""
-    characters = max(len(side.strip()) for side in pair)
-    shorter, longer = sorted(count_letters(side.strip()) for side in pair)
-    words = sorted(len(side.split()) for side in pair)
+    sides = pair.source.strip(), pair.target.strip()
+    characters = max(map(len, sides))
+    shorter, longer = sorted(map(count_letters, sides))
     floor = config.ratio_floor_characters
     if longer > config.max_length_ratio * max(shorter, floor):
         return "length_ratio"
-    if (
-        config.remove_untranslated
-        and longer > floor
-        and len({*map(make_comparison_key, pair)}) == 1
-    ):
-        return "untranslated"
-    if words[0] < config.min_words:
+    if config.remove_untranslated and longer > floor:
+        source, target = map(make_comparison_key, pair)
+        if source == target:
+            return "untranslated"
+    words = [side.split(None, config.min_words) for side in sides]
+    if min(map(len, words)) < config.min_words:
         return "too_few_words"
-    if words[1] > config.max_words:
+    if characters > 2 * config.max_words:  # 150 words have at least 299 characters
+        words = [*map(str.split, sides)]
+    if max(map(len, words)) > config.max_words:
         return "too_many_words"
     if characters > config.max_characters:
         return "too_many_characters"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,14 +28,9 @@ MAX_SHOWN = 5
 """Maximum number of near duplicates in the report."""
 
 _WORDS = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _SPACED = MarkTable(" ")
-
-_LATIN_SPACED = "".join(_SPACED[code] or " " for code in range(256)).encode("latin-1")
-"""The characters of Latin-1, with spaces for characters that separate words."""
-
-_LATIN_DROPPED = bytes(code for code in range(256) if not _SPACED[code])
-"""Characters of Latin-1 that are removed from words."""
 
 _UNKNOWN = "\0"
 """The code of a word that no held-out sentence has."""
@@ -87,9 +82,8 @@ class SentenceIndex:
 
     def find_near(self, line: str) -> dict[int, int]:
         """Return the number of edits to each near duplicate, by its index."""
-        words = "".join([self._codes.get(word, _UNKNOWN) for word in cut_words(line)])
-        near: dict[int, int] = {}
-        compared: set[int] = set()
+        words = "".join(map(self._codes.get, cut_words(line), repeat(_UNKNOWN)))
+        near, compared = dict[int, int](), set[int]()
         for piece, place, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
             for number, begin in self._occurrences[piece]:
                 limit = self._edits[number]
@@ -117,12 +111,10 @@ def cut_words(line: str) -> list[str]:
 
     In scripts without spaces, every character is a word.
     """
-    folded = line.casefold()
-    try:
-        latin = folded.encode("latin-1")  # much faster than the pattern; always NFC
-    except UnicodeEncodeError:
-        return _WORDS.findall(_SPACED.replace(folded))
-    return latin.translate(_LATIN_SPACED, _LATIN_DROPPED).decode("latin-1").split()
+    spaced = _SPACED.replace(line.casefold())
+    if spaced.isascii() or not _HAS_UNSPACED.search(spaced):
+        return spaced.split()
+    return _WORDS.findall(spaced)
 
 
 def allow_edits(words: int, distance: float) -> int:

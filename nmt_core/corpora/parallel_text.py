@@ -263,6 +263,9 @@ def _repair(line: str, repair: Collection[RepairName], repaired: Counter[str]) -
 def _decode(
     raw: bytes | None, path: Path, number: int, place: RowPlace, repaired: Counter[str]
 ) -> str:
+    line = (raw or b"\0").decode(errors="surrogateescape")
+    if line.isprintable():  # most lines need no change
+        return line
     at = place.name(number)
     if raw is None:
         raise _BadLineError("line_too_long", f"{path} {at} is too long for a sentence; split it")

@@ -27,8 +27,7 @@ SWAPPED = {"source": "target", "target": "source", "digests": "digests"}
 def stage_pairs(pairs: Sequence[Pair], digests: bytes, folder: Path, name: str) -> None:
     """Write pairs of a split, and the digests of their sentences, for ``StagedPairs.take``."""
     for side, lines in zip(SIDES, zip(*pairs, strict=True), strict=True):
-        content = "".join(f"{line}\n" for line in lines)
-        (folder / f"{name}.{side}").write_bytes(content.encode())
+        (folder / f"{name}.{side}").write_bytes("\n".join([*lines, ""]).encode())
     (folder / f"{name}.digests").write_bytes(digests)
 
 
