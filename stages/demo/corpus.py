@@ -1,19 +1,17 @@
-"""The demo language as a corpus; validation and test sets combine known words anew.
+"""The demo corpus; its validation and test sets contain new combinations of known words.
 
-Every combination of words (see ``Combination``) is held out or not by
-itself, for any seed:
+A hash assigns every combination of words (see ``Combination``) to a split, for any seed:
 
     share = first 8 bytes, big-endian, of BLAKE2b("construction head dependent"), modulo 100
-    share in 0..7    the combination is held out for the test set
-    share in 8..11   the combination is held out for the validation set
-    otherwise        the combination may be seen in training
+    share in 0..7    held out for the test set
+    share in 8..11   held out for the validation set
+    otherwise        not held out
 
-A training pair shows no held-out combination. A test pair shows at least one that is held out for
-the test set and none for the validation set, and a validation pair the other way round. Every word
-of the two sets, words with digits excepted, occurs on the same side of the training set; no two
-pairs have the same source or the same target, compared without case and punctuation. No set has a
-sentence of ``first_sentences.tsv``, or a translation that it accepts: what people type first
-measures a model that has never seen it.
+A training pair contains no held-out combination. A test pair contains at least one of the test set
+and none of the validation set; a validation pair likewise. Every word of both sets, except words
+with digits, occurs on the same side of the training set. No two pairs have the same source or the
+same target, ignoring case and punctuation. No set contains a sentence of ``first_sentences.tsv`` or
+one of its accepted translations, so that these sentences test a model that has not seen them.
 """
 
 import hashlib
@@ -40,17 +38,17 @@ from stages.demo.reader import read_grammar
 
 GRAMMAR = Path(__file__).with_name("grammar.txt")
 FIRST_SENTENCES = Path(__file__).with_name("first_sentences.tsv")
-"""Sentences that newcomers type: the kind of person, German, accepted translations."""
+"""Sentences that new users type, in columns: kind of user, German, accepted translations."""
 
 TEST_SHARE = 8
 VALIDATION_SHARE = 4
-"""Combinations in a hundred that are held out."""
+"""Percentages of combinations that are held out."""
 
 LONGEST_WORDS = 30
-"""Longest sentence, in words on either side; a longer one is drawn again."""
+"""Maximum length of a sentence, in words per side; longer sentences are drawn again."""
 
 DRAWS_PER_PAIR = 50
-"""Draws, on average, after which a split is given up."""
+"""Maximum number of draws per pair, on average."""
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -59,7 +57,7 @@ class GrammarConfig(Config):
     """Sizes of the corpus of the demo language."""
 
     train_pairs: int = Field(36_000, ge=1, le=10_000_000)
-    """Pairs in the training set; below about 2000, too few words are known to test with."""
+    """Pairs in the training set; with fewer than about 2000, too few words are known for tests."""
 
     validation_pairs: int = Field(500, ge=1, le=10_000_000)
     """Pairs in the validation set."""
@@ -68,11 +66,11 @@ class GrammarConfig(Config):
     """Pairs in the test set."""
 
     seed: int = 1
-    """Another seed writes other sentences; what is held out stays."""
+    """Random seed of the sentences; it does not change which combinations are held out."""
 
 
 def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
-    """Return the pairs of each split, German first; the same config gives the same everywhere.
+    """Return the pairs of each split, German first; they depend only on ``config``.
 
     Raises:
         CorpusError: if the training set is too small to test with known words only.
@@ -100,8 +98,8 @@ def generate(config: GrammarConfig) -> dict[Split, list[Pair]]:
             return corpus
     drawn, wanted = len(corpus[short[0]]), counts[short[0]]
     raise CorpusError(
-        f"only {drawn} of {wanted} {short[0]} pairs could be written with words of the training "
-        f"set; raise train_pairs or lower {short[0]}_pairs"
+        f"only {drawn} of {wanted} {short[0]} pairs consist of words of the training set; raise "
+        f"train_pairs or lower {short[0]}_pairs"
     )
 
 
@@ -113,7 +111,7 @@ def load_grammar() -> Grammar:
 
 @cache
 def held_out(combination: Combination) -> Split:
-    """Return the split of a combination; train means any split."""
+    """Return the split of a combination; ``train`` if it is not held out."""
     digest = hashlib.blake2b(" ".join(combination).encode()).digest()
     share = int.from_bytes(digest[:8], "big") % 100
     if share < TEST_SHARE:
@@ -122,7 +120,7 @@ def held_out(combination: Combination) -> Split:
 
 
 def split_of(combinations: Iterable[Combination]) -> Split | None:
-    """Return the split of a sentence, or None if two splits claim it."""
+    """Return the split of a sentence; None if it has combinations of two held-out sets."""
     claims = {held_out(combination) for combination in combinations} - {"train"}
     if len(claims) > 1:
         return None
@@ -130,14 +128,14 @@ def split_of(combinations: Iterable[Combination]) -> Split | None:
 
 
 def _draw(seed: int, number: int) -> tuple[Node, Split | None]:
-    """Draw a sentence, which depends on nothing but seed and number."""
+    """Draw a sentence, which depends only on seed and number; return it with its split."""
     grammar = load_grammar()
     node = grammar.draw(Random(derive_seed(seed, "grammar", number)))
     return node, split_of(grammar.combinations(node))
 
 
 def _keep(node: Node, pairs: list[Pair], seen: set[str], known: set[str] | None = None) -> None:
-    """Add a sentence that is short, new on both sides, and of words that are known."""
+    """Add a sentence if it is short, both sides are new, and all of its words are known."""
     pair = Pair(*load_grammar().say(node))
     if max(text.count(" ") for text in pair) >= LONGEST_WORDS:
         return
@@ -150,19 +148,19 @@ def _keep(node: Node, pairs: list[Pair], seen: set[str], known: set[str] | None 
 
 
 def _make_key(side: int, text: str) -> str:
-    """Return what a sentence shares with others that differ in case and punctuation only."""
+    """Return a key that is equal for sentences that differ only in case and punctuation."""
     return f"{side} {' '.join(_WORD.findall(text.lower()))}"
 
 
 def _list_first_keys() -> set[str]:
-    """Return the keys of the first sentences, which no split may contain, and of translations."""
+    """Return the keys of ``FIRST_SENTENCES`` and their translations, which no split contains."""
     rows = FIRST_SENTENCES.read_text(encoding="utf-8").splitlines()
     columns = [row.split("\t")[1:] for row in rows]
     return {_make_key(min(n, 1), text) for texts in columns for n, text in enumerate(texts)}
 
 
 def _list_words(texts: Iterable[str]) -> set[str]:
-    """Return the words of both sides that a model must know, marked with their side."""
+    """Return the words of both sides without digits, each with the number of its side."""
     return {
         f"{side} {word}"
         for side, text in enumerate(texts)
@@ -172,14 +170,14 @@ def _list_words(texts: Iterable[str]) -> set[str]:
 
 
 CHARACTERS = 38
-"""Average length of a sentence."""
+"""Average length of a sentence, in characters."""
 
 
 class DemoCorpus(Corpus):
-    """Sentences of a grammar: no network, no licence, generated in seconds."""
+    """Sentences that a grammar generates in seconds, without a download."""
 
     kind: Literal["demo"]
-    """The tag of this choice."""
+    """Selects this corpus."""
 
     grammar: GrammarConfig
     """Numbers of pairs of the splits, and the seed."""
@@ -213,10 +211,10 @@ class DemoCorpus(Corpus):
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)
 
     def describe(self) -> Description:
-        """Return that it is a part of this project."""
+        """Return name, licence and origin."""
         text = "Sentences that a small grammar of this project wrote; like it, they are Apache-2.0."
         return Description("demo", {"license": "apache-2.0"}, text)
 
     def held_out(self) -> str | None:
-        """Return that the grammar decides, for every combination of words."""
+        """Return the rule by which combinations of words are held out."""
         return "by the grammar"

@@ -1,4 +1,4 @@
-"""Synchronous grammars: a derivation is drawn once and said in two languages."""
+"""Synchronous grammars: one derivation gives a sentence in each of two languages."""
 
 import re
 from bisect import bisect
@@ -15,7 +15,7 @@ Features = Mapping[str, Values]
 
 
 class Combination(NamedTuple):
-    """Two words, by their first forms in both languages, in a construction such as ``object``."""
+    """Two words, given by their first forms in both languages, and their construction."""
 
     construction: str
     head: str
@@ -23,24 +23,24 @@ class Combination(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """The values of a feature of a slot; without a slot, of the whole."""
+    """The values of a feature of a slot, or of the whole rule without a slot."""
 
     slot: str
     feature: str
 
 
 class Slot(NamedTuple):
-    """A part that a rule draws, with its required features."""
+    """A symbol in a rule, with the required features of its expansion."""
 
     symbol: str
     head: bool
     asked: dict[str, Values]
     shared: dict[str, Reference]
-    """Features that it shares with others."""
+    """Features whose values equal those of another slot or of the whole."""
 
 
 class Call(NamedTuple):
-    """A slot, a word or a section to say; None is the section being said."""
+    """A reference to a slot or word; ``section`` None is the current section."""
 
     name: str
     features: dict[str, str]
@@ -56,9 +56,9 @@ class Forms(NamedTuple):
 
 
 Template = list[list[str | Call]]
-"""Words of pieces."""
+"""Words, each a list of literal text and calls."""
 Side = dict[str, str | Forms | Template]
-"""Words by section, "" for all others."""
+"""Text by section; "" is the default section."""
 
 
 @dataclass
@@ -67,13 +67,13 @@ class Alternative:
 
     weight: int = 1
     features: dict[str, Values] = field(default_factory=dict)
-    """Features that it requires of its head."""
+    """Required features of its head."""
     settings: dict[str, Values | Reference] = field(default_factory=dict)
-    """Features of its own, independent of its head."""
+    """Its own features, independent of its head."""
     slots: dict[str, Slot] = field(default_factory=dict)
     sides: list[Side] = field(default_factory=list)
     word: "Node | None" = None
-    """Its only expansion, if it says nothing but its own."""
+    """Its expansion, if it is a word."""
 
 
 class Node(NamedTuple):
@@ -83,7 +83,7 @@ class Node(NamedTuple):
     children: dict[str, "Node"]
     features: Features
     marks: dict[str, str]
-    """Those features that have one value and by which words are inflected."""
+    """Features with a single value that select inflected forms."""
 
 
 class DeadEndError(Exception):
@@ -99,12 +99,10 @@ class Grammar:
         constructions: Values,
         spelling: dict[str, list[tuple[str, str]]],
     ) -> None:
-        """Put a grammar together.
+        """Create a grammar from the alternatives of each symbol.
 
-        Args:
-            symbols: the alternatives of each symbol.
-            constructions: slots whose word forms a combination with the head of the whole.
-            spelling: regular expressions with replacements, by language.
+        ``constructions`` are slots whose word forms a combination with the head of the whole.
+        ``spelling`` has regular expressions with replacements, by language.
         """
         self.symbols = symbols
         self._constructions = constructions
@@ -137,7 +135,7 @@ class Grammar:
         return self._draw(symbol, asked, random)
 
     def combinations(self, node: Node) -> Iterator[Combination]:
-        """Yield the words that stand in one construction."""
+        """Yield the combinations of words in a derivation."""
         for name, child in node.children.items():
             if name in self._constructions:
                 for head in node.features.get("lemma", ()):
@@ -146,7 +144,7 @@ class Grammar:
             yield from self.combinations(child)
 
     def say(self, node: Node) -> tuple[str, str]:
-        """Return a derivation in German and in English."""
+        """Return the sentences of a derivation, in German and in English."""
         texts = [self._say(node, side, node.marks, "") for side in range(len(LANGUAGES))]
         for side, rules in enumerate(self._spelling):
             for pattern, replacement in rules:
@@ -191,7 +189,7 @@ class Grammar:
         return True
 
     def _list_features(self, symbol: str, asked: set[str]) -> list[str]:
-        """Return the features by which alternatives are chosen, with those of their heads."""
+        """Return the features that select alternatives of a symbol, including those of heads."""
         if symbol not in self._fitting:
             features: set[str] = set()
             for alternative in self.symbols[symbol]:
@@ -243,7 +241,7 @@ class Grammar:
     def _say_words(
         self, words: Template, node: Node, side: int, marks: dict[str, str], section: str
     ) -> str:
-        """Say slots: a head by the features of the whole, others by their own where they can."""
+        """Return the text of a template; other slots than the head use their own features."""
         said = []
         slots = node.alternative.slots
         for word in words:
@@ -266,20 +264,20 @@ class Grammar:
                 text += part[:1].lower() + part[1:] if lower else part
             if text:
                 said.append(text)
-        return " ".join(said).replace(" ?", "?")  # what stands before the mark may be empty
+        return " ".join(said).replace(" ?", "?")  # the words before the mark may be empty
 
 
 Choice = tuple[list[Alternative], list[int]]
-"""Alternatives with their weights, summed up."""
+"""Alternatives with their cumulative weights."""
 
 
 def is_word(alternative: Alternative) -> bool:
-    """Return whether an alternative says nothing but its own."""
+    """Return whether an alternative refers to no other symbol."""
     return not alternative.slots and not list_calls(alternative)
 
 
 def list_calls(alternative: Alternative) -> list[Call]:
-    """List the calls of an alternative to others."""
+    """Return the references of an alternative to other symbols."""
     bodies = [body for side in alternative.sides for body in side.values()]
     words = [word for body in bodies if isinstance(body, list) for word in body]
     return [part for word in words for part in word if isinstance(part, Call)]
@@ -292,7 +290,7 @@ def _sum_weights(alternatives: list[Alternative]) -> Choice:
 def _resolve(
     asked: Mapping[str, Values | Reference], whole: Features, nodes: Mapping[str, Node]
 ) -> dict[str, Values]:
-    """Replace references by values; unknown ones are left out."""
+    """Return features with references replaced by values; unknown references are omitted."""
     values = {}
     for name, own in asked.items():
         if isinstance(own, frozenset):
@@ -305,7 +303,7 @@ def _resolve(
 
 
 def _meet(own: Features, asked: Features) -> dict[str, Values]:
-    """Return the values that both sides allow, for the features of the first."""
+    """Return the values that both allow, for each feature in ``own``."""
     met = dict(own)
     for name, values in own.items():
         if name in asked:

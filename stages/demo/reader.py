@@ -1,4 +1,4 @@
-"""Reads a grammar from text; the head of ``grammar.txt`` explains the format."""
+"""Read a grammar from text; the head of ``grammar.txt`` explains the format."""
 
 import re
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from stages.demo.grammar import (
 )
 
 FREE = ("lemma", "antecedent")
-"""Features with any value: the word that a phrase is about, and that a clause is about."""
+"""Features with any value: the main word of a phrase, and the antecedent of a clause."""
 
 Layout = list[tuple[str, dict[str, str], int]]
-"""Section and features that have the form with this number."""
+"""Section and features of a form, and the number of the form."""
 
 _TOKEN = re.compile(r"[^\s\[]+(?:\[[^\[\]]*\])?")
 _SLOT = re.compile(r"(\w+)(\*?):([\w.]+)(?:\[(.*)\])?")
@@ -31,7 +31,7 @@ _PIECE = re.compile(r"(~?)(?:\{([\w.]+)\}|([^{}~]+))")
 
 
 def read_grammar(text: str) -> Grammar:
-    """Read a grammar; the text is trusted, as it is part of this package."""
+    """Return the grammar of a text; the format is not checked, because it ships with the code."""
     return _Reader().read(text)
 
 
@@ -174,7 +174,7 @@ class _Reader:
 
 
 def _join_lines(text: str) -> Iterator[str]:
-    """Yield lines; one that is indented further belongs to that before."""
+    """Yield lines without comments; a line with a deeper indentation continues the previous."""
     joined = ""
     for whole in text.splitlines():
         line = whole.partition("#")[0].rstrip()
