@@ -36,10 +36,6 @@ LOG_BYTES = 10_000_000
 LOOPBACK = "127.0.0.1"
 
 
-class StartError(NmtError):
-    """A server ended before it answered, or does not answer."""
-
-
 @dataclass(eq=False)
 class Server:
     """A server program in its own session, which ends with this process."""
@@ -96,7 +92,7 @@ class Server:
         self._reader.start()
 
     def wait(self) -> None:
-        """Wait until it answers; raise a ``StartError`` if it ends or takes too long."""
+        """Wait until it answers; raise a ``NmtError`` if it ends or takes too long."""
         end = time.monotonic() + READY_SECONDS
         while not self.answers():
             if not self.running or time.monotonic() > end:
@@ -104,7 +100,7 @@ class Server:
                 if self._reader and not self.running:
                     problem = "ended before it answered"
                     self._reader.join(GRACE_SECONDS)
-                raise StartError(
+                raise NmtError(
                     f"{self.name} {problem}; its log ends with {self._last_line!r}, see {self.log}"
                 )
             time.sleep(0.1)

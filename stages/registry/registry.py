@@ -41,7 +41,6 @@ CHAMPION = "champion"
 WITHDRAWN = "rolled_back_"
 """Prefix of tags of a withdrawn version, which a new promotion removes."""
 
-SEND_RUNS = "make sync"
 TRY_AGAIN = "start it, or set MLFLOW_TRACKING_URI to its address, and try again"
 
 
@@ -137,7 +136,7 @@ class Registry:
         newest = next(iter(self.versions()), None)
         if newest is None:
             return (
-                f"no version is registered at {redact_url(self._uri)}; {SEND_RUNS} registers "
+                f"no version is registered at {redact_url(self._uri)}; make sync registers "
                 f"earlier exports of this checkout, and make repro the next one"
             )
         return PROMOTE_ONE.replace("NUMBER", str(newest))

@@ -71,15 +71,6 @@ class Journal:
             whole, newline, _ = file.read().rpartition(b"\n")
         return list(_parsed(whole.split(b"\n"))), offset + len(whole) + len(newline)
 
-    def points(self, metric: str) -> list[tuple[int, float]]:
-        """Return step and value of each point of a metric, in the order of recording."""
-        entries, _ = self.read() if self.path.exists() else ([], 0)
-        return [
-            (entry["step"], entry["values"][metric])
-            for entry in entries
-            if entry["kind"] == "metrics" and metric in entry["values"]
-        ]
-
     def take_over(self, other: "Journal", *, until: int) -> None:
         """Copy another run's metrics of training steps, up to a step."""
         entries, _ = other.read() if other.path.exists() else ([], 0)
@@ -90,8 +81,10 @@ class Journal:
 
     def last(self, metric: str) -> float | None:
         """Return the last value of a metric; None without one."""
-        points = self.points(metric)
-        return points[-1][1] if points else None
+        entries, _ = self.read() if self.path.exists() else ([], 0)
+        measured = (entry["values"] for entry in entries if entry["kind"] == "metrics")
+        values = [each[metric] for each in measured if metric in each]
+        return values[-1] if values else None
 
     def held(self) -> AbstractContextManager[None]:
         """Return the lock for sending the journal."""

@@ -25,7 +25,7 @@ from infra.servers.__main__ import (
     stop_on_signals,
     write_environment,
 )
-from infra.servers.server import PAUSE_SECONDS, Server, StartError, watch
+from infra.servers.server import PAUSE_SECONDS, Server, watch
 from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import STOP_SIGNALS
 from stages.runtime.checkout import USER, find_free_port
@@ -173,7 +173,7 @@ def test_killed_server_is_started_again(make_toy, monkeypatch):
 def test_failed_start_is_explained(make_toy, monkeypatch, script, problem):
     if script == SILENT:
         monkeypatch.setattr(server, "READY_SECONDS", 0.2)
-    with pytest.raises(StartError, match=problem):
+    with pytest.raises(NmtError, match=problem):
         launch_and_wait(make_toy(script))
 
 
@@ -183,7 +183,7 @@ def test_both_answer_after_start_and_neither_after_stop(make_toy):
         step()
         assert [toy.answers() for toy in both] == answers
     for scripts in ((FAIL, ANSWER), (ANSWER, FAIL)):
-        with pytest.raises(StartError, match="toy ended before it answered"):
+        with pytest.raises(NmtError, match="toy ended before it answered"):
             Servers(*map(make_toy, scripts)).start()
 
 
