@@ -1,7 +1,7 @@
 """Settings of the source and target language, or of several directions of translation."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, ValidationError
@@ -98,12 +98,9 @@ def read_directions(text: str) -> tuple[Languages, ...]:
 
 def summarize_directions(directions: Sequence[Languages]) -> Languages:
     """Return the common source and target of directions; ``MULTIPLE`` where they differ."""
-
-    def merge(codes: Collection[str]) -> str:
-        return next(iter(codes)) if len(codes) == 1 else MULTIPLE
-
-    sources, targets = ({codes[side] for codes in (d.codes for d in directions)} for side in (0, 1))
-    return Languages(source=merge(sources), target=merge(targets))
+    sides = ({direction.codes[side] for direction in directions} for side in (0, 1))
+    source, target = (codes.pop() if len(codes) == 1 else MULTIPLE for codes in sides)
+    return Languages(source=source, target=target)
 
 
 def group_rows(keys: Sequence[KeyT]) -> dict[KeyT, list[int]]:

@@ -129,8 +129,7 @@ def judge(
     for kind in ("sources", "references"):
         if list(getattr(champion, kind)) != list(getattr(challenger, kind)):
             raise NmtError(
-                f"{champion.name} and {challenger.name} have different {kind}; translate the same "
-                f"test set with both"
+                f"{champion.name} and {challenger.name} have different {kind}; use one test set"
             )
     if not challenger.references:
         raise NmtError("the test set is empty; the gate needs test sentences")
@@ -292,8 +291,7 @@ def find_configured_slice(name: SliceName, text: SlicedText) -> Mask:
     mask = find_slice(name, text)
     if mask is None:
         raise NmtError(
-            f"the slice {name!r} is not supported for {' and '.join(text.languages)}; "
-            f"remove it from the gate's slices"
+            f"the slice {name!r} does not support {' and '.join(text.languages)}; remove it"
         )
     return mask
 

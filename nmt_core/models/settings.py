@@ -117,8 +117,7 @@ class TransformerConfig(PositionedConfig):
             )
         if self.positions == "rotary" and self.features_per_head % 2:
             raise ValueError(
-                f"rotary positions require an even head_width, got {self.features_per_head}; "
-                f"set an even head_width, or other positions"
+                f"rotary positions require an even head_width, got {self.features_per_head}"
             )
         return self
 
@@ -162,13 +161,11 @@ class ConvS2SConfig(PositionedConfig):
     def _check(self) -> "ConvS2SConfig":
         if self.encoder_padding == "symmetric" and self.kernel % 2 == 0:
             raise ValueError(
-                f"encoder_padding 'symmetric' requires an odd kernel, got {self.kernel}; set an "
-                f"odd kernel, or encoder_padding 'left'"
+                f"encoder_padding 'symmetric' requires an odd kernel, got {self.kernel}"
             )
         if self.block == "article" and self.hidden_width not in (None, self.width):
             raise ValueError(
-                f"hidden_width {self.hidden_width} requires block 'published'; for block "
-                f"'article', set hidden_width to null"
+                f"hidden_width {self.hidden_width} requires block 'published'; set it to null"
             )
         return self
 
@@ -209,18 +206,14 @@ class RnnConfig(Seq2SeqConfig):
     def _check(self) -> "RnnConfig":
         if self.direction == "bidirectional" and self.hidden_width % 2:
             raise ValueError(
-                f"hidden_width {self.hidden_width} is odd, but two directions share it; set an "
-                f"even hidden_width, or direction 'forward'"
+                f"direction 'bidirectional' requires an even hidden_width, got {self.hidden_width}"
             )
         if self.trained_attention_scale and self.attention not in ("dot", "general"):
             raise ValueError(
-                f"trained_attention_scale requires attention 'dot' or 'general', got "
-                f"{self.attention!r}; set it to false, or change attention"
+                f"attention {self.attention!r} has no trained_attention_scale; set that to false"
             )
         if self.attention == "none" and self.input_feeding:
-            raise ValueError(
-                "input_feeding requires attention; set input_feeding to false, or change attention"
-            )
+            raise ValueError("input_feeding requires attention; set input_feeding to false")
         return self
 
 

@@ -242,21 +242,19 @@ def fit_split(values: Mapping[str, Any], overrides: Sequence[str]) -> list[str]:
 
     ``values`` are the content of params.yaml, and ``overrides`` the user's settings.
     """
-    try:
+    pairs = None
+    with suppress(NmtError):  # readers of the settings, or of the text, report it
         download = config.build(DownloadParams, values.get("download") or {}, at="download")
         pairs = count_own_pairs(download)
-    except NmtError:  # readers of the settings, or of the text, report it
+    if pairs is None:
         return []
     settings = []
     places = [setting.lstrip("+~") for setting in overrides]
-    if pairs is None:
-        return []
     tests = min(max(MIN_TESTS, min(pairs // 20, MAX_TESTS)), pairs / 4)
     rate = round(PER * tests / max(1, pairs), 1)
-    split = download.split
-    is_drawn = list_split_off(download.corpora)
     is_set = any(place.startswith("download.split") for place in places)
-    if is_drawn and not is_set and rate > split.test_per_10000:
+    is_drawn = list_split_off(download.corpora)
+    if is_drawn and not is_set and rate > download.split.test_per_10000:
         validations = max(tests / 2, min(MIN_TESTS, pairs / 8))
         validation_rate = round(PER * validations / max(1, pairs), 1)
         settings += [

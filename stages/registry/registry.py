@@ -266,14 +266,13 @@ class Registry:
             self._check(champion.number, expected or champion.number)
             if champion.previous is None:
                 raise RegistryError(
-                    f"version {champion.number} is the first champion of {self.name}, so no "
-                    f"earlier one can return; {PROMOTE_ONE}"
+                    f"version {champion.number} is the first champion of {self.name}; {PROMOTE_ONE}"
                 )
             previous = self.version(champion.previous)
             if "rolled_back_at" in previous.tags:
                 raise RegistryError(
-                    f"version {previous.number} of {self.name}, the previous champion, was "
-                    f"withdrawn itself; {PROMOTE_ONE}"
+                    f"version {previous.number}, the previous champion, was withdrawn; "
+                    f"{PROMOTE_ONE}"
                 )
             withdrawal = {"by": by, "reason": reason, "at": now()}
             tags = {f"{WITHDRAWN}{name}": text for name, text in withdrawal.items()}

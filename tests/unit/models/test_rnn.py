@@ -222,9 +222,9 @@ def test_states_stay_precise_in_bfloat16():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"hidden_width": 5}, "hidden_width 5 is odd"),
+        ({"hidden_width": 5}, "even hidden_width, got 5"),
         ({"attention": "none"}, "input_feeding requires attention"),
-        ({"attention": "concat", "trained_attention_scale": True}, "got 'concat'"),
+        ({"attention": "concat", "trained_attention_scale": True}, "attention 'concat' has no"),
     ],
 )
 def test_invalid_shapes_are_refused(changes, message):
