@@ -109,9 +109,7 @@ class Tag(Piece):
 def read_html_file(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     """Return an HTML file as a document; see ``read_html``."""
     page = decode_declared(data)
-    marks = LanguageMarks(codes)
-    parts = {"": split_html(page.text, marks)}
-    return Document(parts, lambda texts: page.encode(texts[""]), marks.untranslated)
+    return read_html(page.text, codes).encode_as(page.encode)
 
 
 def read_html(text: str, codes: LanguageCodes | None = None) -> Document[str]:

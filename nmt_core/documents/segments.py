@@ -130,9 +130,8 @@ def escape_by(write: Callable[[str], str]) -> Escape:
     return lambda _, written: [part.text if part.tag else write(part.text) for part in written]
 
 
-def write_plainly(_: str, written: Sequence[Written]) -> list[str]:
-    """Return the parts of a translation for a format that needs no escapes."""
-    return [part.text for part in written]
+write_plainly = escape_by(str)
+"""The escape of a format that needs none."""
 
 
 @dataclass(frozen=True, eq=False)
