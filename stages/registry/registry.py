@@ -27,7 +27,7 @@ from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.registry.exported import Exported
-from stages.tracking.journal import BUNDLE_DIGEST, Journal, unpack_tags
+from stages.tracking.journal import BUNDLE_DIGEST, Journal
 from stages.tracking.tracker import open_tracker, send, set_defaults, summarize_error, tracking_uri
 
 if TYPE_CHECKING:
@@ -109,9 +109,7 @@ class Registry:
         """Return all versions by number, the newest first."""
         with self._client() as client:
             answers = client.search_model_versions(f"name = '{self.name}'")
-        versions = (
-            Version(number=int(each.version), tags=unpack_tags(each.tags)) for each in answers
-        )
+        versions = (Version(number=int(each.version), tags=dict(each.tags)) for each in answers)
         return {each.number: each for each in sorted(versions, key=lambda each: -each.number)}
 
     def champion(self) -> Version | None:

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,6 @@ BUNDLE_DIGEST = "bundle_sha256"
 
 DESCRIPTION_CHARACTERS = 5000
 """Maximum number of characters of a description in MLflow's databases."""
-
-
-def unpack_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags of a version; in earlier versions, some are JSON in the tag ``record``."""
-    shown = {name: value for name, value in tags.items() if name != "record"}
-    return json.loads(tags.get("record", "{}")) | shown
 
 
 class Journal:

@@ -35,7 +35,6 @@ from stages.tracking.journal import (
     PARENT,
     Entry,
     Journal,
-    unpack_tags,
 )
 
 FINGERPRINT = "nmt.fingerprint"
@@ -196,7 +195,7 @@ class MlflowRun:
         if not (folder / seal.MANIFEST).exists() or sealed != seal.digest_bundle(folder):
             return
         versions = self._client.search_model_versions(f"name = '{name}'")
-        if any(unpack_tags(version.tags).get(BUNDLE_DIGEST) == sealed for version in versions):
+        if any(version.tags.get(BUNDLE_DIGEST) == sealed for version in versions):
             return
         mlflow.set_tracking_uri(self._uri)
         with mlflow.start_run(run_id=self._id), TemporaryDirectory() as scratch:
