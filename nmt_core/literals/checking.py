@@ -63,11 +63,14 @@ class AnalyzedLine:
 
     def name(self, literal: Literal) -> str:
         """Return the text of a literal for a breach, with the sign of its unit."""
-        start, end = find_extent(literal)
-        return self.text[start:end]
+        return self.text[slice(*find_extent(literal))]
 
-    def read(self, literal: Literal) -> Iterator[Hashable]:
-        """Yield the possible meanings of a literal; literals with a common meaning match."""
+    @cached_property
+    def meanings(self) -> list[set[Hashable]]:
+        """The possible meanings of each literal; literals with a common meaning match."""
+        return [{*self._read(literal)} for literal in self.literals]
+
+    def _read(self, literal: Literal) -> Iterator[Hashable]:
         match literal.kind:
             case LiteralKind.VERBATIM:
                 yield fold_name(literal.text)
@@ -268,10 +271,9 @@ def find_missing(
     line: AnalyzedLine, other: AnalyzedLine
 ) -> Iterator[tuple[Literal, OneOf["missing", "unit"]]]:
     """Yield the literals of a line that another line does not express, or without their unit."""
-    unmatched = [(each, {*other.read(each)}) for each in other.literals]
+    unmatched = [*zip(other.literals, other.meanings, strict=True)]
     remaining: list[Literal] = []
-    for literal in line.literals:
-        meanings = {*line.read(literal)}
+    for literal, meanings in zip(line.literals, line.meanings, strict=True):
         at = next((at for at, (_, others) in enumerate(unmatched) if meanings & others), None)
         if at is None:
             remaining.append(literal)
@@ -302,9 +304,10 @@ _REPEATED = regex.compile(r"([^\W\d_]{1,8}?)\1{2,}")
 """Letters that occur three times in a row."""
 
 
-def find_letter_loop(text: str) -> str:
+@lru_cache(maxsize=2**16)
+def find_letter_loop(word: str) -> str:
     """Return the first loop of letters in a word, as in "Nineineine"; "" without a loop."""
-    repetitions = (match[0] for match in _REPEATED.finditer(text.casefold()))
+    repetitions = (match[0] for match in _REPEATED.finditer(word.casefold()))
     return next((letters for letters in repetitions if len(letters) >= LOOP_LETTERS), "")
 
 

@@ -138,10 +138,10 @@ def mentions_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
     """
     candidates = look_up_units(unit, languages[0]) | look_up_units(unit, languages[1])
     words = {fold_unit(word) for word in _WORD.findall(text)}
-    forms, names = load_units(languages[1])
+    _, names = load_units(languages[1])
     if unit in text or any(
-        units & candidates and form in (words if form.isalpha() and len(form) <= MAX_SIGN else text)
-        for form, units in forms.items()
+        form in (words if form.isalpha() and len(form) <= MAX_SIGN else text)
+        for form in _list_forms(frozenset(candidates), languages[1])
     ):
         return True
     is_currency = any(map(str.isupper, candidates))
@@ -152,6 +152,12 @@ def mentions_unit(text: str, unit: str, languages: tuple[str, str]) -> bool:
         for name in {name for each in candidates for name in names.get(each, ())}
         for word in words
     )
+
+
+@lru_cache(maxsize=1000)
+def _list_forms(units: frozenset[str], language: str) -> list[str]:
+    """Return all forms of some units in a language."""
+    return [form for form, meanings in load_units(language)[0].items() if units & meanings]
 
 
 @lru_cache(maxsize=16)

@@ -8,7 +8,7 @@ spaces are one run. So are braces, tags, and code in backquotes, including their
 import html
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -101,11 +101,14 @@ _GROUPS = (
 )
 """Groups of digits separated by single spaces, as in telephone and account numbers."""
 _BREAK = rf"{CHARACTER_REFERENCE.pattern}|{_DELIMITED}|{_PICTURE}|(?!\*\.)[*|<>×÷]|[{_UNSPACED}]"
+_LETTERS = r"[A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u02af\u0400-\u0481\u048a-\u052f]++"
 _RUN = (
-    rf"(?:{CHARACTER_REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
-    rf"|(?<run>(?:(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
+    rf"(?:{_LETTERS}[,;.!?]?+(?!\S)\s*+)++"  # words, the most frequent runs, have no literals
+    rf"|(?:{CHARACTER_REFERENCE.pattern})|(?<verbatim>{_DELIMITED}|{_PICTURE}|{_LONE})|(?<thousands>{_THOUSANDS})|(?<time>{_SPACED_TIME})|(?<groups>{_GROUPS})"
+    rf"|(?<run>(?:{_LETTERS}|(?!{_BREAK}|{_THOUSANDS}|{_SPACED_TIME}|{_GROUPS})[^\s\p{{Cc}}])+)"
 )
 """Compiled at its first use: that takes as long as a translation, and few lines need it."""
+_compile = cache(regex.compile)
 
 _MARKS_AT_ENDS = regex.compile(rf"(?:{_MARK}|\p{{Cf}})+")
 _KEPT_END = regex.compile(r":[\w+\-]+:|(?=.*\p{L})\S*/\S*/")
@@ -173,13 +176,13 @@ def _find_all(line: str, language: str) -> tuple[Literal, ...]:
 
 
 def _list_all(line: str, language: str) -> Iterator[Literal]:
-    for match in regex.finditer(_RUN, line):
+    for match in _compile(_RUN).finditer(line):
         start, end = match.span()
         if match["run"]:
             yield from _read_run(line, start, end, language)
         elif match["thousands"]:
             yield _make_number(line, start, end, language)
-        elif match.lastgroup:  # without a group, the run is a character reference
+        elif match.lastgroup:  # without a group, these are words or a character reference
             kind = LiteralKind.DATE if match["time"] else LiteralKind.VERBATIM
             yield Literal(kind, start, end, match[0])
 

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Hashable, Iterator
 from decimal import Decimal
+from functools import lru_cache
 
 import regex
 
@@ -61,6 +62,7 @@ def to_ascii(text: str) -> str:
     return "".join(digits).replace(MINUS, "-")
 
 
+@lru_cache(maxsize=10_000)  # a line is compared with its hypotheses
 def read_number(text: str, language: str) -> Value | None:
     """Return the value of a number, in the format of its language or else in a common format.
 

@@ -5,7 +5,7 @@ start. Numbers and glossary terms are replaced only if the first translation los
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -79,17 +79,15 @@ def find_flaws(
         yield Breach(FLAW, "", "", "empty")
         return
     words = _WORD.findall(translation)
+    repeated = filter(None, map(find_letter_loop, translation.split()))
     if (loop := find_loop(words)) and not find_loop(_WORD.findall(source)):
         yield Breach(FLAW, " ".join(loop), "", "looping")
-    elif (letters := find_letter_loop(translation)) and not find_letter_loop(source):
+    elif (letters := next(repeated, "")) and not any(map(find_letter_loop, source.split())):
         yield Breach(FLAW, letters[:MAX_NAMED_LETTERS], "", "looping")
     if tokens >= limit:
         yield Breach(FLAW, "", "", "too long")
     if translation == source and sum(map(str.islower, words)) >= MIN_COPIED_WORDS:
         yield Breach(FLAW, "", "", "copied")
-
-
-_find_letter_loop = lru_cache(maxsize=2**16)(find_letter_loop)
 
 
 def is_flaw(breach: Breach) -> bool:
@@ -303,7 +301,7 @@ class Protector:
             text != line.line
             and len(translation.ids) + 1 < self._limit_length(tokens)
             and not find_loop(words)
-            and not any(map(_find_letter_loop, words))
+            and not any(map(find_letter_loop, words))
         )
 
     def insert_lost_literals(self, line: ProtectedLine, translation: Translation) -> Translation:
