@@ -1,11 +1,48 @@
 """Benchmarks of speed, each measured together with a reference in the same run."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import active_children, get_context
+from statistics import median
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
 import nmt_core as nmt_core  # must come before torch; nmt_core says why
+
+T = TypeVar("T")
+
+
+def run_apart(work: Callable[[], T], limit: float | None = None) -> T:
+    """Return the result of a function in a new process, which ends after ``limit`` seconds.
+
+    Raises:
+        RuntimeError: if the function raised an error, or its process died.
+        TimeoutError: if the process was ended.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
+        try:
+            return fresh.submit(_run, work).result(limit)
+        except TimeoutError:
+            for process in active_children():
+                process.kill()
+            raise TimeoutError(f"not finished after {limit} seconds") from None
+
+
+def _run(work: Callable[[], T]) -> T:
+    """Raise errors that can be pickled, as those of torch's compiler cannot."""
+    try:
+        return work()
+    except Exception as error:
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
+def describe(speeds: Sequence[float], peers: Sequence[float], form: str = ",.0f") -> str:
+    """Return the median speed; with a peer, also the least, median and greatest ratio to it."""
+    ratios = [speed / peer for speed, peer in zip(speeds, peers, strict=False)]
+    shown = ", ".join(f"{choose(ratios):.2f}" for choose in (min, median, max) if ratios)
+    return f"{median(speeds):{form}}" + (f" ({shown})" if ratios else "")
 
 
 def show(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

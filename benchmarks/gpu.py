@@ -1,33 +1,36 @@
-"""Training speed on a GPU, and its share of the speed of large matrix products.
+"""Training speed on a GPU, its share of the speed of large matrix products, and its kernels.
 
 Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N]
+       [--variants NAME]... [--limit SECONDS] [--profile]
 
-Trains a preset of conf/model on random sentences of 5 to 60 tokens, in float32 and in bfloat16. The
-share follows model FLOPs utilization (Chowdhery et al. 2022, appendix B): the model's operations
-per second, as PyTorch counts them in an update, divided by the operations per second of a product
-of two 8,192 by 8,192 matrices on the same device in the same type.
+Trains a preset of conf/model on random sentences of 5 to 60 tokens. The share follows model FLOPs
+utilization (Chowdhery et al. 2022, appendix B): the model's operations per second, as PyTorch
+counts them in an update, divided by the operations per second of a product of two 8,192 by 8,192
+matrices on the same device in the same type. Each variant of benchmarks/variants.py runs in a new
+process, and its row is printed when it ends.
 """
 
 import itertools
+import re
 import time
-from collections import deque
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import torch
 import typer
+from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import show
-from benchmarks.training import add_gradients, compute_loss, train
+from benchmarks import T, run_apart, show
+from benchmarks.training import Model, add_gradients, compute_loss, make_batches, train
+from benchmarks.variants import VARIANTS, pad_shape
 from nmt_core.base.compute import Compute, prepare_compute
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.random import make_generator
-from nmt_core.data.batch import Batch, collate
-from nmt_core.data.batching import batches_of_epoch
-from nmt_core.data.settings import TokenBatching
-from nmt_core.models.seq2seq import Seq2Seq
+from nmt_core.data.batch import Batch
+from nmt_core.data.batching import Lengths
 from nmt_core.models.settings import build_model
 from stages.configure.compose import compose_groups
 from stages.configure.sections import build_all
@@ -39,13 +42,20 @@ VOCABULARY = 32_000
 LENGTHS, PAIRS = (5, 61), 20_000
 """Range of sentence lengths in tokens, without its end; number of pairs."""
 
-WARM_UP, MATRIX_SIZE = 5, 8192
-"""Number of updates that are not timed; rows and columns of the reference matrices."""
+UPDATES, MATRIX_SIZE = 5, 8192
+"""Number of updates whose operations are counted and whose kernels are listed; rows and columns of
+the reference matrices."""
 
-HEADING = ("preset", "device", "type", "target tokens per second", "share of its speed", "GiB")
+Kernel = tuple[float, float, str]
+"""Start and end of a kernel in microseconds, and its name."""
+
+DEFAULT_VARIANTS = ["float32", "eager"]
+
+NOISE = re.compile(r"void |at::(native::)?|\(anonymous namespace\)::|std::|c10::")
+"""Parts of a kernel's name that its table omits."""
 
 
-def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
+def build_preset(name: str, vocabulary: int = VOCABULARY) -> Model:
     """Return the model of a preset with random weights."""
     params = build_all(compose_groups([f"model={name}"]), source="conf/")["train"]
     assert isinstance(params, TrainParams)
@@ -53,20 +63,12 @@ def build_preset(name: str, vocabulary: int = VOCABULARY) -> Seq2Seq[Any, Any]:
     return build_model(params.model, source_size=vocabulary, target_size=vocabulary)
 
 
-def make_batches(max_tokens: int, vocabulary: int = VOCABULARY) -> list[Batch]:
-    """Return batches of random pairs; both sides of a pair have the same length."""
-    draw = make_generator(1, "sentences")
-    lengths = draw.integers(*LENGTHS, PAIRS)
-    order = batches_of_epoch(
-        np.stack([lengths, lengths], axis=1), TokenBatching(max_tokens=max_tokens), seed=1, epoch=0
-    )
-    return [
-        collate([(draw.integers(4, vocabulary, lengths[n]).tolist(),) * 2 for n in batch])
-        for batch in order
-    ]
+def draw_lengths() -> Lengths:
+    """Return lengths of random pairs; both sides of a pair have the same length."""
+    return make_generator(1, "lengths").integers(*LENGTHS, (PAIRS, 1)).repeat(2, axis=1)
 
 
-def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute) -> float:
+def count_operations(model: Model, batches: list[Batch], compute: Compute) -> float:
     """Return the number of operations per target token, forward and backward."""
     with FlopCounterMode(display=False) as counter:
         for batch in batches:
@@ -75,28 +77,23 @@ def count_operations(model: Seq2Seq[Any, Any], batches: list[Batch], compute: Co
     return counter.get_total_flops() / sum(batch.target_tokens for batch in batches)
 
 
-def wait(device: torch.device) -> None:
-    """Wait until a GPU has finished its queued work."""
+def time_work(work: Callable[[], T], device: torch.device) -> tuple[float, T]:
+    """Return the seconds until a device has finished some work, and the result."""
+    start = time.perf_counter()
+    result = work()
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+    return time.perf_counter() - start, result
 
 
 def measure(
-    model: Seq2Seq[Any, Any], batches: list[Batch], compute: Compute, steps: int
-) -> tuple[float, float, int]:
-    """Return target tokens per second, operations per second, and peak bytes of GPU memory."""
-    updates = train(model, partial(compute_loss, model), itertools.cycle(batches), compute)
-    deque(itertools.islice(updates, WARM_UP), maxlen=0)
-    wait(compute.device)
-    if on_gpu := compute.device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(compute.device)
-    start = time.perf_counter()
-    tokens = sum(itertools.islice(updates, steps))
-    wait(compute.device)
-    speed = tokens / (time.perf_counter() - start)
-    peak_bytes = torch.cuda.max_memory_allocated(compute.device) if on_gpu else 0
-    operations = count_operations(model, batches[:WARM_UP], compute)
-    return speed, speed * operations, peak_bytes
+    updates: Iterator[int], warm_up: int, steps: int, device: torch.device
+) -> tuple[float, float]:
+    """Return target tokens per second after a warm-up, and the seconds of the first update."""
+    first_seconds, _ = time_work(partial(next, updates), device)
+    time_work(lambda: sum(itertools.islice(updates, warm_up)), device)
+    seconds, tokens = time_work(lambda: sum(itertools.islice(updates, steps)), device)
+    return tokens / seconds, first_seconds
 
 
 def measure_products(compute: Compute, size: int = MATRIX_SIZE, times: int = 20) -> float:
@@ -105,13 +102,70 @@ def measure_products(compute: Compute, size: int = MATRIX_SIZE, times: int = 20)
     Products of equal numbers need less power, so a GPU would be faster.
     """
     left = torch.randn(size, size, device=compute.device, dtype=compute.dtype)
-    product = left @ left
-    wait(compute.device)
-    start = time.perf_counter()
-    for _ in range(times):
-        torch.mm(left, left, out=product)
-    wait(compute.device)
-    return 2 * size**3 * times / (time.perf_counter() - start)
+    multiply = partial(torch.mm, left, left, out=left @ left)
+    time_work(multiply, compute.device)
+    seconds, _ = time_work(lambda: [multiply() for _ in range(times)], compute.device)
+    return 2 * size**3 * times / seconds
+
+
+def trace_kernels(work: Callable[[], object], device: torch.device) -> list[Kernel]:
+    """Return the kernels that a GPU runs for some work, or the operations that a CPU runs."""
+    kind = device.type.upper()
+    with profile(activities=[getattr(ProfilerActivity, kind)]) as trace:
+        time_work(work, device)
+    return [
+        (event.time_range.start, event.time_range.end, event.name)
+        for event in trace.events() or ()
+        if event.device_type.name == kind and not (event.cpu_parent or event.is_user_annotation)
+    ]
+
+
+def tabulate_kernels(kernels: Sequence[Kernel], updates: int) -> tuple[str, list[list[str]]]:
+    """Return a title with the number of kernels and the idle time, and a row per slow kernel."""
+    times: dict[str, list[float]] = defaultdict(list)
+    idle, begin = 0.0, min(kernels)[0]
+    end = begin
+    for first, last, name in sorted(kernels):
+        times[NOISE.sub("", name)[:70]].append(last - first)
+        idle, end = idle + max(0.0, first - end), max(end, last)
+    scale, whole = 1e-3 / updates, end - begin
+    title = f"{len(kernels) / updates:,.0f} kernels per update; "
+    title += f"none runs in {idle * scale:.1f} of {whole * scale:.1f} ms"
+    slowest = sorted(times.items(), key=lambda item: -sum(item[1]))[:12]
+    return title, [
+        [name, f"{len(t) / updates:.0f}", f"{sum(t) * scale:.2f}", f"{sum(t) / whole:.0%}"]
+        for name, t in slowest
+    ]
+
+
+def measure_variant(
+    name: str, preset: str, batch_tokens: int, steps: int, *, profiled: bool
+) -> tuple[list[str], list[Kernel]]:
+    """Return a row of the table, and the kernels of some updates if ``profiled``."""
+    variant = VARIANTS[name]
+    kind = torch.float32 if name == "float32" else torch.bfloat16
+    compute = Compute(prepare_compute("cuda").device, kind)
+    model = build_preset(preset).to(compute.device)
+    make = partial(make_batches, draw_lengths(), batch_tokens, VOCABULARY)
+    operations = count_operations(model, make()[:UPDATES], compute)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(compute.device)
+    batches = [pad_shape(batch, variant.multiple, batch_tokens) for batch in make(variant.multiple)]
+    shapes = {(batch.source.shape, batch.target_output.shape): batch for batch in batches}
+    warm_up = [*shapes.values()] * 2
+    endless = itertools.chain(warm_up, itertools.cycle(batches))
+    updates = train(model, variant.build(model), endless, compute)
+    speed, first_seconds = measure(updates, len(warm_up) - 1, steps, compute.device)
+    row = [
+        name,
+        f"{speed:,.0f}",
+        f"{torch.cuda.max_memory_reserved(compute.device) / 2**30:.1f}",
+        f"{speed * operations / measure_products(compute):.0%}",
+        f"{first_seconds:.1f}",
+        f"{len(shapes)}",
+    ]
+    work = partial(sum, itertools.islice(updates, UPDATES))
+    return row, trace_kernels(work, compute.device) if profiled else []
 
 
 app = typer.Typer(add_completion=False)
@@ -119,34 +173,37 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def main(
+    *,
     preset: Annotated[str, typer.Option(help="Preset of conf/model.")] = "transformer_base",
-    batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, both sides.")] = 25_000,
-    steps: Annotated[int, typer.Option(min=1, help="Number of timed updates.")] = 100,
+    batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, longer side.")] = 25_000,
+    steps: Annotated[int, typer.Option(min=1, help="Number of timed updates.")] = 50,
+    variants: Annotated[
+        list[str], typer.Option(help=f"Repeatable: {', '.join(VARIANTS)}, or all.")
+    ] = DEFAULT_VARIANTS,
+    limit: Annotated[float, typer.Option(help="Maximum seconds per variant.")] = 120,
+    kernels: Annotated[bool, typer.Option("--profile", help="List the slowest kernels.")] = False,
 ) -> None:
-    """Measure the training speed of a preset on a GPU, and print a table."""
+    """Measure the training speed of a preset on a GPU, and print a row per variant."""
     try:
         device = prepare_compute("cuda").device
     except ConfigError:
         raise typer.BadParameter("this machine has no GPU that PyTorch can use") from None
-    name = torch.cuda.get_device_name(device)
-    rows = []
-    batches = make_batches(batch_tokens)
-    for kind in (torch.float32, torch.bfloat16):
-        compute = Compute(device, kind)
-        model = build_preset(preset).to(device)
-        tokens, operations, peak_bytes = measure(model, batches, compute, steps)
-        share = operations / measure_products(compute)
-        rows.append(
-            (
-                preset,
-                name,
-                str(kind).removeprefix("torch."),
-                f"{tokens:,.0f}",
-                f"{share:.0%}",
-                f"{peak_bytes / 2**30:.1f}",
-            )
-        )
-    show(f"batches of {batch_tokens:,} tokens, {steps} updates", HEADING, rows)
+    names = list(VARIANTS) if "all" in variants else variants
+    if unknown := {*names} - {*VARIANTS}:
+        raise typer.BadParameter(f"there is no variant {min(unknown)}; see --help")
+    print(f"{preset}, {torch.cuda.get_device_name(device)}, {batch_tokens:,} tokens in a batch\n")
+    print("variant | target tokens a second | GiB | share | first update, s | shapes")
+    print(" | ".join(["---", *["---:"] * 5]), flush=True)
+    for name in names:
+        work = partial(measure_variant, name, preset, batch_tokens, steps, profiled=kernels)
+        try:
+            row, traced = run_apart(work, limit)
+        except (RuntimeError, TimeoutError) as error:
+            row, traced = [name, " ".join(str(error).split())[:300]], []
+        print(*row, sep=" | ", flush=True)
+        if traced:
+            title, rows = tabulate_kernels(traced, UPDATES)
+            show(title, ("kernel", "calls per update", "ms per update", "share"), rows)
 
 
 if __name__ == "__main__":

@@ -114,9 +114,8 @@ def figures(
 def draw_matrices(path: Path, matrices: dict[str, np.ndarray]) -> None:
     """Write a PNG with one picture per matrix, by title; negative values are red."""
     figure = Figure(figsize=(4 * len(matrices), 3.8), layout="constrained")
-    for axes, (title, matrix) in zip(
-        figure.subplots(1, len(matrices), squeeze=False)[0], matrices.items(), strict=True
-    ):
+    for number, (title, matrix) in enumerate(matrices.items(), start=1):
+        axes = figure.add_subplot(1, len(matrices), number)
         axes.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
         axes.set_title(title)
     save_figure(figure, path)

@@ -10,10 +10,8 @@ in a new process. The table has medians, and the least, median and greatest rati
 import itertools
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Annotated
 
 import ctranslate2
@@ -21,7 +19,7 @@ import sentencepiece
 import torch
 import typer
 
-from benchmarks import show
+from benchmarks import describe, run_apart, show
 from nmt_core.base import files
 from nmt_core.translation.loading import list_usable_engines
 from nmt_core.translation.translator import Translator
@@ -34,14 +32,8 @@ CASES = {
 }
 """Beam size of each case, and the number of sentences per call; None for all."""
 
-Translate = Callable[[Sequence[str], int], object]
-"""Translates sentences with a beam size."""
-
-
-def load_engine(folder: Path, name: str) -> Translate:
-    """Return a function that translates lines by an engine of an exported model."""
-    translator = Translator.load(folder, engine=name, device="cpu", threads=1)
-    return lambda lines, beam_size: translator.translate_sentences(lines, beam_size=beam_size)
+Translate = Callable[..., object]
+"""Translates sentences with a ``beam_size``."""
 
 
 def translate_by_hand(folder: Path, name: str) -> Translate:
@@ -68,10 +60,10 @@ def measure(translate: Translate, sentences: Sequence[str]) -> list[float]:
     speeds = []
     for beam_size, size in CASES.values():
         groups = [ordered] if size is None else [[line] for line in few]
-        translate(groups[0], beam_size)
+        translate(groups[0], beam_size=beam_size)
         start = time.process_time()
         for group in groups:
-            translate(group, beam_size)
+            translate(group, beam_size=beam_size)
         speeds.append(sum(map(len, groups)) / (time.process_time() - start))
     return speeds
 
@@ -81,17 +73,11 @@ def measure_all(folder: Path, sentences: Sequence[str]) -> dict[str, list[float]
     torch.set_num_threads(1)
     speeds = {}
     for name in list_usable_engines(folder):
-        speeds[name] = measure(load_engine(folder, name), sentences)
+        translator = Translator.load(folder, engine=name, device="cpu", threads=1)
+        speeds[name] = measure(translator.translate_sentences, sentences)
         if name.startswith("ctranslate2"):
             speeds[f"{name} by hand"] = measure(translate_by_hand(folder, name), sentences)
     return speeds
-
-
-def describe(speeds: Sequence[float], peers: Sequence[float]) -> str:
-    """Return the median speed; with a peer, also the least, median and greatest ratio to it."""
-    ratios = [ours / peer for ours, peer in zip(speeds, peers, strict=False)]
-    shown = ", ".join(f"{choose(ratios):.2f}" for choose in (min, median, max) if ratios)
-    return f"{median(speeds):.1f}" + (f" ({shown})" if ratios else "")
 
 
 def main(
@@ -103,13 +89,12 @@ def main(
 ) -> None:
     """Measure all engines alternately, and print a table."""
     lines = list(itertools.islice(files.read_lines(text), sentences))
-    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as fresh:
-        measured = [fresh.submit(measure_all, model, lines).result() for _ in range(rounds)]
+    measured = [run_apart(partial(measure_all, model, lines)) for _ in range(rounds)]
     cases = {name: [*zip(*(own[name] for own in measured), strict=True)] for name in measured[0]}
-    rows = [
-        [name, *map(describe, speeds, cases.get(f"{name} by hand", itertools.repeat(())))]
-        for name, speeds in cases.items()
-    ]
+    rows = []
+    for name, speeds in cases.items():
+        peers = cases.get(f"{name} by hand", itertools.repeat(()))
+        rows.append([name, *map(partial(describe, form=".1f"), speeds, peers)])
     title = f"sentences per CPU second, one thread, median of {rounds} rounds"
     show(title, ("engine", *CASES), rows)
 

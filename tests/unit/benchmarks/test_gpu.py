@@ -1,10 +1,17 @@
 """The benchmark of GPUs, as far as a processor can run it."""
 
+from functools import partial
+from itertools import cycle
+
 import pytest
 import torch
+from torch.testing import assert_close
 from typer.testing import CliRunner
 
 from benchmarks import gpu
+from benchmarks.training import compute_loss, make_batches, train
+from benchmarks.variants import VARIANTS, pad_shape
+from tests.support.presets import TARGET_SIZE, tiny_model
 from tests.support.trainings import PROCESSOR
 
 
@@ -12,7 +19,7 @@ from tests.support.trainings import PROCESSOR
 def test_operations_match_the_formula():
     """Two per weight and token forwards, four backwards; attention by the lengths."""
     model = gpu.build_preset("transformer", vocabulary=100)
-    batches = gpu.make_batches(500, vocabulary=100)[:3]
+    batches = make_batches(gpu.draw_lengths(), 500, vocabulary=100)[:3]
     [width] = {norm.weight.numel() for norm in model.encoder_norm.modules()}
     of_target = sum(w.numel() for w in model.decoder.parameters() if w.dim() == 2)
     of_source = sum(w.numel() for w in model.encoder.parameters() if w.dim() == 2)
@@ -34,13 +41,51 @@ def test_operations_match_the_formula():
 @pytest.mark.slow
 def test_a_model_is_measured():
     model = gpu.build_preset("transformer", vocabulary=50)
-    batches = gpu.make_batches(100, vocabulary=50)[:3]
+    batches = make_batches(gpu.draw_lengths()[:50], 100, vocabulary=50)
     before = model.decoder_norm.weight.clone()
-    tokens, operations, _ = gpu.measure(model, batches, PROCESSOR, steps=2)
+    updates = train(model, partial(compute_loss, model), cycle(batches), PROCESSOR)
 
-    assert operations > tokens > 0
+    assert min(gpu.measure(updates, 1, 2, PROCESSOR.device)) > 0
     assert not torch.equal(before, model.decoder_norm.weight)
     assert gpu.measure_products(PROCESSOR, size=32, times=2) > 0
+
+
+def loss_and_gradients(loss_of, model, batch):
+    model.zero_grad()
+    loss = loss_of(batch)
+    loss.backward()
+    return loss.detach(), [weight.grad.clone() for weight in model.parameters()]
+
+
+@pytest.mark.parametrize("name", [name for name, v in VARIANTS.items() if v.options is None])
+def test_variants_have_the_same_loss_and_gradients(name, monkeypatch):
+    """Compiled variants would take minutes on a CPU."""
+    monkeypatch.setattr("benchmarks.variants.CHUNK", 10)
+    variant, model = VARIANTS[name], tiny_model("transformer_base", dropout=0.0).train()
+    [batch, *_] = make_batches(gpu.draw_lengths()[:40], 200, TARGET_SIZE, variant.multiple)
+    expected = loss_and_gradients(partial(compute_loss, model), model, batch)
+    padded = pad_shape(batch, variant.multiple, 200)
+    found = loss_and_gradients(variant.build(model), model, padded)
+
+    assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    assert padded.target_tokens == batch.target_tokens
+    assert padded.source.size(1) % variant.multiple == 0
+    assert padded.target_input.size(1) % variant.multiple == 0
+
+
+def test_slow_kernels_and_idle_time_are_listed():
+    kernels = [(3000.0, 4000.0, "void at::native::add<float>"), (0.0, 1000.0, "gemm")]
+    title, rows = gpu.tabulate_kernels([*kernels, (500.0, 2000.0, "gemm")], updates=2)
+
+    assert title == "2 kernels per update; none runs in 0.5 of 2.0 ms"
+    assert rows == [["gemm", "1", "1.25", "62%"], ["add<float>", "0", "0.50", "25%"]]
+
+
+def test_kernels_of_a_processor_are_traced():
+    kernels = gpu.trace_kernels(lambda: torch.ones(8, 8) @ torch.ones(8, 8), PROCESSOR.device)
+
+    assert "aten::matmul" in {name for *_, name in kernels}
+    assert all(start <= end for start, end, _ in kernels)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
