@@ -21,9 +21,11 @@ from nmt_core.documents.document import Document
 from nmt_core.documents.formats import FORMATS
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
+from nmt_core.documents.segments import Passage
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.words import Translated
+from nmt_core.translation.translation import is_passage
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +63,12 @@ class SourceText(NamedTuple):
             return read_html(self.content, self.languages)
         return read_plain_text(self.content)
 
+    def read_passages(self) -> tuple[Document[Any] | None, Sequence[Passage]]:
+        """Return the document and its passages; a single line of text is a passage."""
+        if self.format == "text" and isinstance(self.content, str) and is_passage(self.content):
+            return None, [Passage((self.content,))]
+        return (document := self.read()), document.passages
+
 
 def segment_text(
     source: SourceText, segmenter: Segmenter, max_tokens: int, whole: Collection[str] = ()
@@ -71,16 +79,16 @@ def segment_text(
         The segments, the passages of several sentences for which a memory may have a translation,
         and the number of texts that are not translated.
     """
-    document = source.read()
-    characters = sum(len(passage.text) for passage in document.passages)
+    document, passages = source.read_passages()
+    characters = sum(len(passage.text) for passage in passages)
     if characters > TOKEN_CHARACTERS * max_tokens:  # saves splitting a very long text
         raise _refuse_length(characters, "characters", max_tokens)
-    plan = Plan(document.passages, segmenter, whole)
+    plan = Plan(passages, segmenter, whole)
     costs = [count_cost(segmenter, line) for line in plan.lines]
     if sum(costs) > max_tokens:
         raise _refuse_length(sum(costs), "tokens", max_tokens)
     segments = [*zip(plan.lines, plan.marked, costs, strict=True)]
-    return segments, plan.wholes, document.untranslated.total()
+    return segments, plan.wholes, document.untranslated.total() if document else 0
 
 
 def count_cost(segmenter: Segmenter, line: str) -> int:
@@ -106,14 +114,15 @@ def write_texts(
     If a segment has fewer translations, its last translation is repeated. The text is parsed again,
     because that is cheaper than storing or sending the parsed document.
     """
-    document = source.read()
-    plan = Plan(document.passages, segmenter, whole)
-    return [
-        plan.write(
-            document, [best[min(rank, len(best) - 1)] for best in translations], review_below
-        )
+    document, passages = source.read_passages()
+    plan = Plan(passages, segmenter, whole)
+    ranked = [
+        [best[min(rank, len(best) - 1)] for best in translations]
         for rank in range(max(map(len, translations), default=1))
     ]
+    if document is None:
+        return ["".join(map(str, plan.place(each)[0])) for each in ranked]
+    return [plan.write(document, each, review_below) for each in ranked]
 
 
 def take_sample(source: SourceText) -> str:

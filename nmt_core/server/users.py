@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +48,7 @@ def find_user(keys: ApiKeys, key: str, default_rate: int | None) -> User:
     return User(f"key {short}", keys[digest] or default_rate, short)
 
 
+@lru_cache(maxsize=MAX_USERS)
 def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Return the IP address, or None if the host is a name."""
     try:
