@@ -101,13 +101,12 @@ class CTranslate2Engine(Engine):
         batches = [*batches_by_length(lengths, max_tokens=batch_tokens, max_rows=max_rows)]
         found = dict(self._run(requests, batches, search, attention=attention))
         limits = {length: search.limit_length(length) for length in {*lengths.values()}}
+        end = [SPECIALS[EOS]]
         too_long = [
             row
             for row, length in lengths.items()
-            if any(
-                len(tokens) > limits[length] or tokens[-1:] != [SPECIALS[EOS]]
-                for tokens, *_ in found[row]
-            )
+            for limit in [limits[length]]
+            if any(len(tokens) > limit or tokens[-1:] != end for tokens, _, _ in found[row])
         ]
         scored: dict[int, list[Hypothesis]] = {}
         if too_long:
@@ -173,8 +172,9 @@ class CTranslate2Engine(Engine):
             with explain_failure(self.name, RuntimeError, ValueError):
                 results = [each.result() for each in reversed(futures)]  # waits once
             for row, result in zip(reversed(rows), results, strict=True):
-                matrices = result.attention if attention else [None] * len(result.scores)
-                yield row, [*zip(result.hypotheses, result.scores, matrices, strict=True)]
+                scores = result.scores
+                matrices = result.attention if attention else [None] * len(scores)
+                yield row, [*zip(result.hypotheses, scores, matrices, strict=True)]
 
     def _score(
         self, requests: Sequence[Request], searched: Sequence[Sequence[Hypothesis]]
