@@ -8,8 +8,9 @@ Writes: data/tokenizer/{source,target}/, data/tokenized/{train,validation,test}.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import chain, compress, cycle, islice
+from itertools import chain, compress, cycle, islice, product
 from pathlib import Path
 
 import numpy as np
@@ -54,31 +55,29 @@ def run(
 ) -> dict[str, float]:
     """Write one tokenizer per side, apply it to every split, and return the token counts."""
     if params.kind == "initial_model":
-        tokenizers = {
-            side: load_tokenizer(initial_model / "tokenizer" / side) for side in paths.SIDES
-        }
+        initial = initial_model / "tokenizer"
+        tokenizers = {side: load_tokenizer(initial / side) for side in paths.SIDES}
         if params.added_pieces:
             tokenizers = extend_tokenizers(tokenizers, params, languages=languages, corpus=corpus)
     else:
         tokenizers = build_tokenizers(params, languages=languages, corpus=corpus)
-    with files.whole_folder(tokenizer) as part:
+    source = read_training_lines(corpus / "train.source", RESTORER_LINES)
+    with files.whole_folder(tokenizer) as folder:
         for side, own in tokenizers.items():
-            own.save(part / side)
-        lines = read_training_lines(corpus / "train.source", RESTORER_LINES)
-        Restorer.learn(lines).save(part / "source")
+            own.save(folder / side)
+        jobs = [
+            TokenizeJob((span,), folder / side)
+            for side, split in product(paths.SIDES, paths.SPLITS)
+            for span in split_file(corpus / f"{split}.{side}", workers.chunk_lines)
+        ]
+        work = run_in_order(tokenize_lines, jobs, workers, output=tokenized, title="tokenizing")
+        with ThreadPoolExecutor(1) as thread, files.whole_folder(tokenized) as part, work as done:
+            restorer = thread.submit(Restorer.learn, source)  # while other processes tokenize
+            aligner = thread.submit(train_aligner, corpus)
+            metrics = write_tokens(jobs, done, part)
+        restorer.result().save(folder / "source")
         with suppress(CorpusError):  # all lines are too long to align their words
-            write_aligner(part / ALIGNER, train_aligner(corpus))
-    jobs = [
-        TokenizeJob((span,), tokenizer.absolute() / side)
-        for side in paths.SIDES
-        for split in paths.SPLITS
-        for span in split_file(corpus / f"{split}.{side}", workers.chunk_lines)
-    ]
-    with (
-        files.whole_folder(tokenized) as part,
-        run_in_order(tokenize_lines, jobs, workers, output=tokenized, title="tokenizing") as done,
-    ):
-        metrics = write_tokens(jobs, done, part)
+            write_aligner(folder / ALIGNER, aligner.result())
     if MULTIPLE in languages:
         metrics |= measure_fertility(tokenizers["source"], read_languages(corpus))
     return metrics
@@ -181,7 +180,7 @@ def measure_fertility(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]]) 
 
 def read_training_lines(path: Path, limit: int) -> Iterator[str]:
     """Yield at most ``limit`` normalized lines of a file, evenly spread."""
-    total = sum(1 for _ in files.read_lines(path))
+    total = sum(span.lines for span in split_file(path, limit))
     yield from map(normalize, sample_evenly(files.read_lines(path), total, limit))
 
 

@@ -25,13 +25,10 @@ def tokenize(job: TokenizeJob, part: Path) -> int:
     """Write the tokens of each line, separated by spaces, to a folder; return their number."""
     tokenizer = load_cached(load_tokenizer, job.tokenizer)
     join = tokenizer.join_pieces if isinstance(tokenizer, Subwords) else None
-    [span], count = job.spans, 0
-    with (part / TOKENS).open("w", encoding="utf-8", newline="") as file:
-        for line in map(normalize, span.read()):
-            tokens = join(line) if join else " ".join(tokenizer.encode(line))
-            count += tokens.count(" ") + bool(tokens)
-            file.write(f"{tokens}\n")
-    return count
+    lines = map(normalize, job.spans[0].read())
+    tokens = [join(line) if join else " ".join(tokenizer.encode(line)) for line in lines]
+    (part / TOKENS).write_text("\n".join([*tokens, ""]), encoding="utf-8", newline="")
+    return sum(line.count(" ") + bool(line) for line in tokens)
 
 
 def count_tokens(job: Job, _: Path) -> Counter[str]:

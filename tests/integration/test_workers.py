@@ -179,7 +179,7 @@ def test_killed_process_leaves_nothing_incomplete(given, tmp_path, expected):
         patch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
         run(given, tmp_path, workers, ["subwords"])
 
-    assert sorted(path.name for path in (tmp_path / "subwords").iterdir()) == ["tokenizer"]
+    assert [] == [*(tmp_path / "subwords").iterdir()]
     again = run(given, tmp_path, workers, ["subwords"])
     assert again == {name: expected[name] for name in again}
 

@@ -24,7 +24,7 @@ BUDGETS = {
     "nmt_core/models": 2326,
     "nmt_core/search": 1791,
     "nmt_core/server": 2615,
-    "nmt_core/text": 2802,
+    "nmt_core/text": 2800,
     "nmt_core/training": 2113,
     "nmt_core/translation": 3962,
     "stages": 10562,
