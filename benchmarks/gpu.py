@@ -190,7 +190,7 @@ def main(
         raise typer.BadParameter("this machine has no GPU that PyTorch can use") from None
     names = list(VARIANTS) if "all" in variants else variants
     if unknown := {*names} - {*VARIANTS}:
-        raise typer.BadParameter(f"there is no variant {min(unknown)}; see --help")
+        raise typer.BadParameter(f"unknown variant {min(unknown)}; --help lists the variants")
     print(f"{preset}, {torch.cuda.get_device_name(device)}, {batch_tokens:,} tokens in a batch\n")
     print("variant | target tokens a second | GiB | share | first update, s | shapes")
     print(" | ".join(["---", *["---:"] * 5]), flush=True)

@@ -81,7 +81,7 @@ def use_native_dropout(model: nn.Module) -> None:
 
 
 class Variant(NamedTuple):
-    """How the loss of an update is computed."""
+    """A way to compute the loss of an update."""
 
     loss: Callable[[Model, Batch], Tensor] = compute_loss
     multiple: int = 1
@@ -89,7 +89,7 @@ class Variant(NamedTuple):
     options: dict[str, Any] | None = None
     """Options of torch.compile; None compiles nothing."""
     by_layer: bool = False
-    """Whether each layer is compiled. All layers of a side share one program."""
+    """Compile each layer instead of the whole loss. The layers of a side share one program."""
     native_dropout: bool = True
 
     def build(self, model: Model) -> LossOf:

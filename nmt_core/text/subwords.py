@@ -189,7 +189,7 @@ class Subwords:
 
     @cached_property
     def _splits_words(self) -> bool:
-        """Whether no piece spans two words, so each word can be encoded alone."""
+        """Whether every piece lies within one word. Then each word is encoded alone."""
         pieces = self.vocabulary.tokens
         return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 

@@ -96,7 +96,7 @@ class ProtectedSearch:
     n_best: int
     """Number of translations to return."""
     repairs: bool
-    """Whether to repeat the search for lines that lost literals; false for lines with prefixes."""
+    """Whether to search again for lines that lost literals. Lines with prefixes need False."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return the translations of lines, best first; lines without words need no search."""
