@@ -258,6 +258,7 @@ bench: $(DEV) ## Compare the speed of training with a plain PyTorch loop
 	python -m benchmarks.training
 
 gpu-check: $(DEV) ## Run the tests and benchmarks of a GPU: ten minutes
+	python -m benchmarks.gpu --variant float32
 	python -m benchmarks.gpu --profile
 	pytest tests/laws/test_device_laws.py
 

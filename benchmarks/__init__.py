@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import active_children, get_context
+from multiprocessing import get_context
 from statistics import median
 from typing import TypeVar
 
@@ -14,28 +14,10 @@ import nmt_core as nmt_core  # must come before torch; nmt_core says why
 T = TypeVar("T")
 
 
-def run_apart(work: Callable[[], T], limit: float | None = None) -> T:
-    """Return the result of a function in a new process, which ends after ``limit`` seconds.
-
-    Raises:
-        RuntimeError: if the function raised an error, or its process died.
-        TimeoutError: if the process was ended.
-    """
+def run_apart(work: Callable[[], T]) -> T:
+    """Return the result of a function in a new process."""
     with ProcessPoolExecutor(1, get_context("spawn")) as fresh:
-        try:
-            return fresh.submit(_run, work).result(limit)
-        except TimeoutError:
-            for process in active_children():
-                process.kill()
-            raise TimeoutError(f"not finished after {limit} seconds") from None
-
-
-def _run(work: Callable[[], T]) -> T:
-    """Raise errors that can be pickled, as those of torch's compiler cannot."""
-    try:
-        return work()
-    except Exception as error:
-        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        return fresh.submit(work).result()
 
 
 def describe(speeds: Sequence[float], peers: Sequence[float], form: str = ",.0f") -> str:

@@ -1,20 +1,17 @@
 """Training speed on a GPU, its share of the speed of large matrix products, and its kernels.
 
-Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N]
-       [--variants NAME]... [--limit SECONDS] [--profile]
+Usage: python -m benchmarks.gpu [--preset NAME] [--batch-tokens N] [--steps N] [--variant NAME]
+       [--profile]
 
 Trains a preset of conf/model on random sentences of 5 to 60 tokens. The share follows model FLOPs
 utilization (Chowdhery et al. 2022, appendix B): the model's operations per second, as PyTorch
 counts them in an update, divided by the operations per second of a product of two 8,192 by 8,192
-matrices on the same device in the same type. Each variant of benchmarks/variants.py runs in a new
-process, and its row is printed when it ends.
+matrices on the same device in the same type. benchmarks/variants.py has the variants.
 """
 
 import itertools
-import re
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated
 
@@ -23,7 +20,7 @@ import typer
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import T, run_apart, show
+from benchmarks import T, show
 from benchmarks.training import Model, add_gradients, compute_loss, make_batches, train
 from benchmarks.variants import VARIANTS, pad_shape
 from nmt_core.base.compute import Compute, prepare_compute
@@ -45,14 +42,6 @@ LENGTHS, PAIRS = (5, 61), 20_000
 UPDATES, MATRIX_SIZE = 5, 8192
 """Number of updates whose operations are counted and whose kernels are listed; rows and columns of
 the reference matrices."""
-
-Kernel = tuple[float, float, str]
-"""Start and end of a kernel in microseconds, and its name."""
-
-DEFAULT_VARIANTS = ["float32", "eager"]
-
-NOISE = re.compile(r"void |at::(native::)?|\(anonymous namespace\)::|std::|c10::")
-"""Parts of a kernel's name that its table omits."""
 
 
 def build_preset(name: str, vocabulary: int = VOCABULARY) -> Model:
@@ -108,103 +97,60 @@ def measure_products(compute: Compute, size: int = MATRIX_SIZE, times: int = 20)
     return 2 * size**3 * times / seconds
 
 
-def trace_kernels(work: Callable[[], object], device: torch.device) -> list[Kernel]:
-    """Return the kernels that a GPU runs for some work, or the operations that a CPU runs."""
-    kind = device.type.upper()
-    with profile(activities=[getattr(ProfilerActivity, kind)]) as trace:
-        time_work(work, device)
-    return [
-        (event.time_range.start, event.time_range.end, event.name)
-        for event in trace.events() or ()
-        if event.device_type.name == kind and not (event.cpu_parent or event.is_user_annotation)
-    ]
+def list_kernels(work: Callable[[], object], device: torch.device) -> str:
+    """Return a table of the slowest kernels of some work, and its duration."""
+    kind = device.type
+    with profile(activities=[getattr(ProfilerActivity, kind.upper())]) as trace:
+        seconds, _ = time_work(work, device)
+    table = trace.key_averages().table(
+        sort_by=f"self_{kind}_time_total", row_limit=12, max_name_column_width=70
+    )
+    return f"{table}Duration: {1000 * seconds:.1f} ms"
 
 
-def tabulate_kernels(kernels: Sequence[Kernel], updates: int) -> tuple[str, list[list[str]]]:
-    """Return a title with the number of kernels and the idle time, and a row per slow kernel."""
-    times: dict[str, list[float]] = defaultdict(list)
-    idle, begin = 0.0, min(kernels)[0]
-    end = begin
-    for first, last, name in sorted(kernels):
-        times[NOISE.sub("", name)[:70]].append(last - first)
-        idle, end = idle + max(0.0, first - end), max(end, last)
-    scale, whole = 1e-3 / updates, end - begin
-    title = f"{len(kernels) / updates:,.0f} kernels per update; "
-    title += f"none runs in {idle * scale:.1f} of {whole * scale:.1f} ms"
-    slowest = sorted(times.items(), key=lambda item: -sum(item[1]))[:12]
-    return title, [
-        [name, f"{len(t) / updates:.0f}", f"{sum(t) * scale:.2f}", f"{sum(t) / whole:.0%}"]
-        for name, t in slowest
-    ]
-
-
-def measure_variant(
-    name: str, preset: str, batch_tokens: int, steps: int, *, profiled: bool
-) -> tuple[list[str], list[Kernel]]:
-    """Return a row of the table, and the kernels of some updates if ``profiled``."""
-    variant = VARIANTS[name]
-    kind = torch.float32 if name == "float32" else torch.bfloat16
-    compute = Compute(prepare_compute("cuda").device, kind)
-    model = build_preset(preset).to(compute.device)
-    make = partial(make_batches, draw_lengths(), batch_tokens, VOCABULARY)
-    operations = count_operations(model, make()[:UPDATES], compute)
-    torch.cuda.empty_cache()
-    torch.cuda.reset_peak_memory_stats(compute.device)
-    batches = [pad_shape(batch, variant.multiple, batch_tokens) for batch in make(variant.multiple)]
-    shapes = {(batch.source.shape, batch.target_output.shape): batch for batch in batches}
-    warm_up = [*shapes.values()] * 2
-    endless = itertools.chain(warm_up, itertools.cycle(batches))
-    updates = train(model, variant.build(model), endless, compute)
-    speed, first_seconds = measure(updates, len(warm_up) - 1, steps, compute.device)
-    row = [
-        name,
-        f"{speed:,.0f}",
-        f"{torch.cuda.max_memory_reserved(compute.device) / 2**30:.1f}",
-        f"{speed * operations / measure_products(compute):.0%}",
-        f"{first_seconds:.1f}",
-        f"{len(shapes)}",
-    ]
-    work = partial(sum, itertools.islice(updates, UPDATES))
-    return row, trace_kernels(work, compute.device) if profiled else []
-
-
-app = typer.Typer(add_completion=False)
-
-
-@app.command()
 def main(
     *,
     preset: Annotated[str, typer.Option(help="Preset of conf/model.")] = "transformer_base",
     batch_tokens: Annotated[int, typer.Option(min=64, help="Padded, longer side.")] = 25_000,
     steps: Annotated[int, typer.Option(min=1, help="Number of timed updates.")] = 50,
-    variants: Annotated[
-        list[str], typer.Option(help=f"Repeatable: {', '.join(VARIANTS)}, or all.")
-    ] = DEFAULT_VARIANTS,
-    limit: Annotated[float, typer.Option(help="Maximum seconds per variant.")] = 120,
+    variant: Annotated[str, typer.Option(help=f"One of {', '.join(VARIANTS)}.")] = "eager",
     kernels: Annotated[bool, typer.Option("--profile", help="List the slowest kernels.")] = False,
 ) -> None:
-    """Measure the training speed of a preset on a GPU, and print a row per variant."""
+    """Measure the training speed of a preset on a GPU."""
     try:
         device = prepare_compute("cuda").device
     except ConfigError:
         raise typer.BadParameter("this machine has no GPU that PyTorch can use") from None
-    names = list(VARIANTS) if "all" in variants else variants
-    if unknown := {*names} - {*VARIANTS}:
-        raise typer.BadParameter(f"unknown variant {min(unknown)}; --help lists the variants")
-    print(f"{preset}, {torch.cuda.get_device_name(device)}, {batch_tokens:,} tokens in a batch\n")
-    print("variant | target tokens a second | GiB | share | first update, s | shapes")
-    print(" | ".join(["---", *["---:"] * 5]), flush=True)
-    for name in names:
-        work = partial(measure_variant, name, preset, batch_tokens, steps, profiled=kernels)
-        try:
-            row, traced = run_apart(work, limit)
-        except (RuntimeError, TimeoutError) as error:
-            row, traced = [name, " ".join(str(error).split())[:300]], []
-        print(*row, sep=" | ", flush=True)
-        if traced:
-            title, rows = tabulate_kernels(traced, UPDATES)
-            show(title, ("kernel", "calls per update", "ms per update", "share"), rows)
+    if variant not in VARIANTS:
+        raise typer.BadParameter(f"unknown variant {variant}; --help lists the variants")
+    chosen = VARIANTS[variant]
+    compute = Compute(device, torch.float32 if variant == "float32" else torch.bfloat16)
+    model = build_preset(preset).to(device)
+    make = partial(make_batches, draw_lengths(), batch_tokens, VOCABULARY)
+    operations = count_operations(model, make()[:UPDATES], compute)
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats(device)
+    batches = [pad_shape(batch, chosen.multiple, batch_tokens) for batch in make(chosen.multiple)]
+    shapes = {(batch.source.shape, batch.target_output.shape): batch for batch in batches}
+    warm_up = [*shapes.values()] * 2
+    endless = itertools.chain(warm_up, itertools.cycle(batches))
+    updates = train(model, chosen.build(model), endless, compute)
+    speed, first_seconds = measure(updates, len(warm_up) - 1, steps, device)
+    row = [
+        variant,
+        f"{speed:,.0f}",
+        f"{torch.cuda.max_memory_reserved(device) / 2**30:.1f}",
+        f"{speed * operations / measure_products(compute):.0%}",
+        f"{first_seconds:.1f}",
+        f"{len(shapes)}",
+    ]
+    title = f"{preset}, {torch.cuda.get_device_name(device)}, {batch_tokens:,} tokens in a batch"
+    head = ("variant", "target tokens/s", "GiB", "share", "first update, s", "shapes")
+    show(title, head, [row])
+    if kernels:
+        print(f"{UPDATES} updates:")
+        print(list_kernels(lambda: sum(itertools.islice(updates, UPDATES)), device))
 
 
 if __name__ == "__main__":
-    app()
+    typer.run(main)

@@ -18,9 +18,6 @@ from nmt_core.models.layers import Dropout
 from nmt_core.text.vocabulary import BOS, EOS, PAD
 from nmt_core.training.loss import decode_targets, smoothed_cross_entropy
 
-CHUNK = 4096
-"""Number of target tokens whose logits are in memory at the same time."""
-
 
 def pad_shape(batch: Batch, multiple: int, max_tokens: int) -> Batch:
     """Return the batch with lengths padded to a multiple, and rows filled up to ``max_tokens``.
@@ -51,25 +48,6 @@ def compute_masked_loss(
     losses, _ = cross_entropy(model.project(hidden), labels, LABEL_SMOOTHING)
     is_token = labels != PAD
     return (losses * is_token).sum() / is_token.sum()
-
-
-def compute_chunked_loss(model: Model, batch: Batch) -> Tensor:
-    """Compute logits, loss and gradients of a chunk of tokens at a time.
-
-    This adds to the gradients of the output layer. The gradients of the returned loss complete
-    those of the other weights.
-    """
-    hidden, labels = decode_targets(model, batch)
-    leaf = hidden.detach().requires_grad_()
-    total = torch.zeros((), device=hidden.device)
-    for rows, targets in zip(leaf.split(CHUNK), labels.split(CHUNK), strict=True):
-        losses, _ = smoothed_cross_entropy(model.project(rows), targets, LABEL_SMOOTHING)
-        loss = losses.sum() / len(labels)
-        loss.backward()
-        total += loss.detach()
-    assert leaf.grad is not None
-    product = (hidden * leaf.grad).sum()  # its gradient by hidden is leaf.grad
-    return product - product.detach() + total
 
 
 def use_native_dropout(model: nn.Module) -> None:
@@ -115,7 +93,6 @@ VARIANTS = {
     "eager": Variant(native_dropout=False),
     "dropout": Variant(),
     "padded": Variant(compute_masked_loss, 8),
-    "chunked": Variant(compute_chunked_loss),
     "layers": Variant(compute_masked_loss, 8, DYNAMIC, by_layer=True),
     "static": Variant(compute_masked_loss, 16, {"dynamic": False}, by_layer=True),
     "graphs": Variant(compute_masked_loss, 16, GRAPHS, by_layer=True),
