@@ -241,9 +241,7 @@ def compare(
     title = "compare " + " ".join(dict.fromkeys(experiment.model for experiment in experiments))
     with (
         hold_lock(LOCK, "another comparison runs in this project; wait for it, or stop it"),
-        open_tracker(
-            parent, experiment=paths.EXPERIMENT, tags={"mlflow.runName": title}
-        ) as tracker,
+        open_tracker(parent, tags={"mlflow.runName": title}) as tracker,
     ):
         tracker.params({"command": command, "experiments": " ".join(names)})
         run_experiments(experiments, parent=parent)

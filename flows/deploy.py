@@ -173,10 +173,11 @@ def ensure_pool(client: SyncPrefectClient, name: str) -> str:
     return PROCESS
 
 
-def ensure_limit(client: SyncPrefectClient, name: str, limit: int) -> None:
-    """Create a global concurrency limit, unless it exists."""
+def ensure_limit(client: SyncPrefectClient) -> None:
+    """Create the limit of one promotion at a time, unless it exists."""
+    limit = GlobalConcurrencyLimitCreate(name=PROMOTION, limit=1)
     with suppress(ObjectAlreadyExists):
-        client.create_global_concurrency_limit(GlobalConcurrencyLimitCreate(name=name, limit=limit))
+        client.create_global_concurrency_limit(limit)
 
 
 def deploy(address: str) -> None:
@@ -239,7 +240,7 @@ def main(
         with temporary_settings({PREFECT_API_URL: address}), get_client(sync_client=True) as client:
             for pool in LIMITS:
                 ensure_pool(client, pool)
-            ensure_limit(client, PROMOTION, 1)
+            ensure_limit(client)
             watch = watch_runs()
             replace_automation(client, watch.name, watch)
             if notify:

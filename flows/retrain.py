@@ -103,7 +103,7 @@ def hold_shared_lock() -> Iterator[None]:
             yield
             return
         with get_client(sync_client=True) as client:
-            ensure_limit(client, PROMOTION, 1)
+            ensure_limit(client)
         with concurrency(
             PROMOTION,
             occupy=1,

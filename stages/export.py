@@ -44,9 +44,9 @@ from stages.tracking.run_metadata import (
     is_experiment,
     list_numbers,
     open_evaluation,
-    open_training,
     read_public_params,
 )
+from stages.tracking.tracker import open_tracker
 
 
 def run(
@@ -240,9 +240,9 @@ def main() -> None:
         numbers = {f"export_{n}": v for n, v in exported.items() if isinstance(v, int | float)}
         tracker.metrics(list_numbers(evaluation) | numbers, step=0)
     files.write_json(paths.REPORTS / "export.json", exported)
-    with open_training(record["fingerprint"]) as tracker:
-        if not is_experiment():
-            sealed = read_exported(download)
+    if not is_experiment():
+        sealed = read_exported(download)
+        with open_tracker(record["fingerprint"]) as tracker:
             tracker.model(sealed.folder, name=sealed.name, tags=sealed.tags)
 
 

@@ -261,9 +261,7 @@ def summarize_training(progress: Progress) -> dict[str, float]:
 @contextmanager
 def track_training(params: TrainParams, journal: Journal) -> Iterator[Tracker]:
     """Open the run of a training, record its settings, and yield the tracker."""
-    with open_tracker(
-        journal.fingerprint, experiment=paths.EXPERIMENT, tags=run_metadata.describe_run(params)
-    ) as tracker:
+    with open_tracker(journal.fingerprint, tags=run_metadata.describe_run(params)) as tracker:
         record_inputs(tracker)
         yield tracker
 

@@ -34,28 +34,26 @@ HTTP = HttpConfig(attempts=3)
 """Few attempts, because a person waits."""
 
 
-def renew_index(
-    languages: Languages, *, downloads: Path = paths.DOWNLOADS, index: str = INDEX
-) -> list[OpusEntry]:
+def renew_index(languages: Languages, index: str = INDEX) -> list[OpusEntry]:
     """Return the entries of OPUS's index, from the last download if OPUS does not answer.
 
     Raises:
         CorpusError: if the index cannot be fetched and was never fetched before.
     """
     source = opus_index(languages, index)
-    downloads.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=downloads) as fresh:
+    paths.DOWNLOADS.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=paths.DOWNLOADS) as fresh:
         try:
             fetch(source, Path(fresh), HTTP)
         except ServerError as error:
-            cached = find_cached(source, downloads)
+            cached = find_cached(source, paths.DOWNLOADS)
             if cached is None:
                 raise
             LOGGER.warning("%s; using the index of the last download", error)
             return read_opus_index(cached.path)
         for path in Path(fresh).glob(f"{source.name}*"):
-            path.replace(downloads / path.name)
-    return read_opus_index(downloads / source.name)
+            path.replace(paths.DOWNLOADS / path.name)
+    return read_opus_index(paths.DOWNLOADS / source.name)
 
 
 def list_corpora(entries: Iterable[OpusEntry]) -> Table:
@@ -84,7 +82,7 @@ def main(
     else:
         codes = read(paths.PARAMS).get("download", {}).get("languages", {})
         pair = config.build(Languages, codes, at="download.languages")
-    entries = [entry for entry in renew_index(pair, index=index) if entry.latest == "True"]
+    entries = [entry for entry in renew_index(pair, index) if entry.latest == "True"]
     say = partial(Console().print, soft_wrap=True, markup=False, highlight=False)
     Console().print(list_corpora(entries))
     if not entries:

@@ -121,14 +121,10 @@ def write_corrections(
     config: LearningConfig,
     directions: Sequence[Languages],
     filters: FilterConfig,
-    *,
-    corpus: Path = paths.CORPUS,
-    folder: Path = FOLDER,
 ) -> CorrectionCorpus:
     """Write the journal's corrections to train on, and the held-out ones; return their counts.
 
-    ``directions`` are all that the model learns, ``filters`` the settings for training pairs, and
-    ``corpus`` is the earlier model's text.
+    ``directions`` are all that the model learns, ``filters`` the settings for training pairs.
 
     Raises:
         CorpusError: if the journal cannot be read.
@@ -142,7 +138,9 @@ def write_corrections(
     }
     held_out, train = (
         chain.from_iterable(
-            files.read_lines(corpus / f"{split}.{side}") for split in splits for side in paths.SIDES
+            files.read_lines(paths.CORPUS / f"{split}.{side}")
+            for split in splits
+            for side in paths.SIDES
         )
         for splits in (paths.SPLITS[1:], ["train"])
     )
@@ -151,7 +149,7 @@ def write_corrections(
         approved,
         (held_out, train),
         filters=filters.model_copy(update={"screen": None}),
-        noise=find_noise(config, chosen, corpus),
+        noise=find_noise(config, chosen),
         held_out=config.held_out,
         distance=config.distance,
     )
@@ -159,7 +157,7 @@ def write_corrections(
     unchosen = [each for each in corrections if each.id not in chosen_ids]
     reasons = Counter(_find_drop_reason(each, directions) for each in unchosen)
     several = chosen if len(directions) > 1 else {}
-    return _write(prepared, several, reasons, len(corrections), folder)
+    return _write(prepared, several, reasons, len(corrections))
 
 
 def name_corpus(direction: str) -> str:
@@ -168,29 +166,27 @@ def name_corpus(direction: str) -> str:
 
 
 def find_noise(
-    config: LearningConfig, chosen: Mapping[SelectedCorrection, Languages], corpus: Path
+    config: LearningConfig, chosen: Mapping[SelectedCorrection, Languages]
 ) -> dict[str, str]:
     """Return why the screen of its direction would drop a correction, by its id."""
     noise: dict[str, str] = {}
     for languages in dict.fromkeys(chosen.values()):
         own = [each for each, its in chosen.items() if its == languages]
-        if screen := learn_screen_of_corpus(config, languages, corpus):
+        if screen := learn_screen_of_corpus(config, languages):
             reasons = screen.judge([Pair(each.source, each.target) for each in own])
             noise |= {each.id: why for each, why in zip(own, reasons, strict=True) if why}
     return noise
 
 
-def learn_screen_of_corpus(
-    config: LearningConfig, languages: Languages, corpus: Path
-) -> Screen | None:
+def learn_screen_of_corpus(config: LearningConfig, languages: Languages) -> Screen | None:
     """Learn a screen from training text of a direction; None if there is too little text."""
-    count = files.read_json(corpus / "corpus.json")["pairs"]["train"]
-    inputs = Inputs(corpus=corpus, directions=paths.read_directions(corpus))
+    count = files.read_json(paths.CORPUS / "corpus.json")["pairs"]["train"]
+    inputs = Inputs(directions=paths.read_directions(paths.CORPUS))
     rows = paths.list_directions(inputs, "train") or [languages] * count
     own = [each == languages for each in rows]
     train = (
         sample_evenly(
-            compress(files.read_lines(corpus / f"train.{side}"), own),
+            compress(files.read_lines(paths.CORPUS / f"train.{side}"), own),
             sum(own),
             config.screen.sample_pairs,
         )
@@ -202,10 +198,10 @@ def learn_screen_of_corpus(
     )
 
 
-def read_held_out(folder: Path = FOLDER) -> HeldOut:
+def read_held_out() -> HeldOut:
     """Return the held-out corrections."""
-    source, target = ([*files.read_lines(folder / f"held_out.{side}")] for side in paths.SIDES)
-    named = folder / "held_out.directions"
+    source, target = ([*files.read_lines(FOLDER / f"held_out.{side}")] for side in paths.SIDES)
+    named = FOLDER / "held_out.directions"
     return HeldOut(source, target, tuple(files.read_lines(named)) if named.exists() else ())
 
 
@@ -216,7 +212,6 @@ def compose_learning(
     *,
     champion: str,
     pairs: float,
-    folder: Path = FOLDER,
 ) -> dict[str, Any]:
     """Return the content of params.yaml for fine-tuning the champion on corrections.
 
@@ -242,7 +237,7 @@ def compose_learning(
     weight = find_weight(config.share, sizes, others=pairs, temperature=temperature)
     for name, (direction, _) in parts.items():
         download["corpora"][name] = describe_made_corpus(
-            folder / name, direction, weight=weight, licence="own", filters=FILTERS
+            FOLDER / name, direction, weight=weight, licence="own", filters=FILTERS
         )
     tokens = config.passes * corrections.words * TOKENS_PER_WORD / config.share
     train["schedule"]["learning_rate"] = config.learning_rate
@@ -269,7 +264,6 @@ def _write(
     directions: Mapping[SelectedCorrection, Languages],
     reasons: Counter[str],
     total: int,
-    folder: Path,
 ) -> CorrectionCorpus:
     """Write the corpora; ``directions`` are those of all corrections, empty for one direction."""
     kinds = {"learnt": prepared.learnt, "held_out": prepared.held_out}
@@ -291,7 +285,7 @@ def _write(
     for direction in learnt or [""]:
         own = [each for each in prepared.learnt if direction_of.get(each, "") == direction]
         parts[name_corpus(direction)] = own
-    with files.whole_folder(folder) as part:
+    with files.whole_folder(FOLDER) as part:
         for name, pairs in parts.items():
             for number, side in enumerate(paths.SIDES):
                 files.write_lines(part / f"{name}.{side}", (each[number] for each in pairs))

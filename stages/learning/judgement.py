@@ -2,19 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from pathlib import Path
 
 from nmt_core.base.config import Config
 from nmt_core.evaluation.gate import Verdict, judge
 from nmt_core.evaluation.metric import SlicedText
 from nmt_core.evaluation.registry import GateConfig, SliceName
 from nmt_core.evaluation.slices import find_slice
-from stages.learning.correction_corpus import (
-    FOLDER,
-    CorrectionCorpus,
-    LearningConfig,
-    read_held_out,
-)
+from stages.learning.correction_corpus import CorrectionCorpus, LearningConfig, read_held_out
 from stages.params import EvaluateParams, PromotionParams
 from stages.registry.exported import Exported
 from stages.registry.promotion import Contest, keep_result, run_contest, translate_by_both
@@ -64,7 +58,6 @@ def judge_learning(
     *,
     gate: GateConfig,
     promotion: PromotionParams,
-    folder: Path = FOLDER,
 ) -> Learned:
     """Return the result of comparing a fine-tuned model with the champion.
 
@@ -84,7 +77,7 @@ def judge_learning(
     contest = run_contest(registry, challenger, params, gate=guarded, promotion=promotion)
     if contest.verdict is None:
         return Learned(contest=contest, corrections=corrections)
-    held_out, verdict = read_held_out(folder), None
+    held_out, verdict = read_held_out(), None
     if len(held_out.sources) >= MIN_HELD_OUT:
         assert contest.champion
         champion = registry.version(contest.champion)

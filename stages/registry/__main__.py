@@ -21,7 +21,7 @@ from nmt_core.server.run import serve_models
 from nmt_core.server.settings import ServerConfig
 from nmt_core.translation.trial import load_tried
 from stages.params import DownloadParams, load
-from stages.registry.champion import follow_champion, poll_champion
+from stages.registry.champion import fetch_champion, follow_champion
 from stages.registry.exported import (
     ARCHITECTURE,
     CORPUS,
@@ -159,7 +159,7 @@ def serve(
     pair = re.fullmatch("nmt-([a-z]+)-([a-z]+)", registry.name)
     with TemporaryDirectory(prefix="nmt-champion-") as folder:
         champion = WatchedModel(
-            partial(poll_champion, registry, Path(folder, "champion"), {}),
+            partial(fetch_champion, registry, Path(folder, "champion"), {}),
             (pair[1], pair[2]) if pair else None,
         )
         serve_models([champion], partial(load_tried, threads=threads), config, keys=api_keys)

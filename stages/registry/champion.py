@@ -9,23 +9,15 @@ from typing import NoReturn
 from nmt_core.base import files, seal
 from nmt_core.base.errors import BundleError, NmtError
 from nmt_core.server.models import Bundle
-from stages.registry.registry import Registry, RegistryAwayError, RegistryError, Version
+from stages.registry.registry import Registry, RegistryAwayError, RegistryError
 
 LOGGER = logging.getLogger(__name__)
 
 
-def poll_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Bundle:
-    """Return folder, version and digest of the current champion, fetched and verified.
+def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Bundle:
+    """Fetch the champion into a folder, unless it is there already; verify it.
 
-    Raises:
-        NmtError: see ``fetch_champion``.
-    """
-    champion = fetch_champion(registry, folder, refused)
-    return folder, str(champion.number), champion.digest
-
-
-def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) -> Version:
-    """Fetch the champion into a folder, unless it is there already, and return its version.
+    Returns folder, version and digest.
 
     The folder is replaced atomically, after the new version is fetched and verified. A broken
     version is added to ``refused`` with the reason, and not fetched again until the champion
@@ -42,8 +34,9 @@ def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) ->
     if champion.number in refused:
         raise BundleError(refused[champion.number])
     refused.clear()
+    bundle = folder, str(champion.number), champion.digest
     if (folder / seal.MANIFEST).is_file() and seal.digest_bundle(folder) == champion.digest:
-        return champion
+        return bundle
     folder.parent.mkdir(parents=True, exist_ok=True)
     with files.whole_folder(folder) as part:
         arriving = part / ".arriving"
@@ -58,7 +51,7 @@ def fetch_champion(registry: Registry, folder: Path, refused: dict[int, str]) ->
         for path in fetched.iterdir():
             path.rename(part / path.name)
         shutil.rmtree(arriving)
-    return champion
+    return bundle
 
 
 def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoReturn:
@@ -67,8 +60,8 @@ def follow_champion(registry: Registry, folder: Path, *, seconds: float) -> NoRe
     refused: dict[int, str] = {}
     while True:
         try:
-            version = fetch_champion(registry, folder, refused)
-            message = f"{folder} holds version {version.number} of {registry.name}"
+            _, version, _ = fetch_champion(registry, folder, refused)
+            message = f"{folder} holds version {version} of {registry.name}"
         except NmtError as error:
             message = f"{folder} is not updated: {error}"
         if message != last_message:

@@ -274,7 +274,7 @@ def keep_result(
     folder = paths.RUNS / challenger.fingerprint
     files.write_json(folder / f"{name}.json", result.model_dump(mode="json"))
     files.write_text(folder / f"{name}.md", report)
-    with open_tracker(challenger.fingerprint, experiment=paths.EXPERIMENT, tags=tags) as tracker:
+    with open_tracker(challenger.fingerprint, tags=tags) as tracker:
         tracker.metrics(numbers, step=0)
         for suffix in ("json", "md"):
             tracker.artifact(folder / f"{name}.{suffix}")

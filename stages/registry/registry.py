@@ -162,9 +162,7 @@ class Registry:
         """
         version = self._holding(exported.digest)
         if version is None:
-            with open_tracker(
-                exported.fingerprint, experiment=paths.EXPERIMENT, enabled=False
-            ) as tracker:
+            with open_tracker(exported.fingerprint, enabled=False) as tracker:
                 tracker.model(exported.folder, name=exported.name, tags=exported.tags)
             try:
                 send(Journal(exported.fingerprint))

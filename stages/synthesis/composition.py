@@ -171,12 +171,12 @@ def read_temperature(values: Mapping[str, Any]) -> float:
     return float(values["train"].get("mixture", {}).get("temperature", 1.0))
 
 
-def count_weighted_pairs(temperature: float = 1.0, *, reports: Path = paths.REPORTS) -> float:
+def count_weighted_pairs(temperature: float) -> float:
     """Return the sum of weight times number of training pairs over the downloaded corpora.
 
     At temperature T, the T-th roots of these products are summed, as in a mixture.
     """
-    corpora = DownloadReport.read(reports / "download.json").corpora.values()
+    corpora = DownloadReport.read(paths.REPORTS / "download.json").corpora.values()
     sizes = (corpus.weight * corpus.pairs["train"] for corpus in corpora)
     return float(sum(size ** (1 / temperature) for size in sizes))
 

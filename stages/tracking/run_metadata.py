@@ -10,7 +10,6 @@ import yaml
 
 from nmt_core.base import files
 from nmt_core.corpora.fetch.address import redact_url
-from nmt_core.training.progress import Point
 from stages import paths
 from stages.configure.sections import read_settings
 from stages.params import SECTIONS, DownloadParams, TrainParams, load
@@ -104,17 +103,8 @@ def open_evaluation(training: str) -> Iterator[MlflowTracker]:
     fingerprint = name_evaluation(training, read_settings())
     name = os.environ.get(DVC_EXPERIMENT, f"evaluation {fingerprint[-8:]}")
     tags = {"mlflow.runName": name, PARENT: training}
-    with open_tracker(fingerprint, experiment=paths.EXPERIMENT, tags=tags) as tracker:
+    with open_tracker(fingerprint, tags=tags) as tracker:
         tracker.params(read_public_settings(*EVALUATION_SECTIONS))
-        yield tracker
-
-
-@contextmanager
-def open_training(training: str) -> Iterator[MlflowTracker]:
-    """Open the run of a training again; ``training`` is a fingerprint."""
-    if not Journal(training).path.exists():
-        restore_journal(training)
-    with open_tracker(training, experiment=paths.EXPERIMENT) as tracker:
         yield tracker
 
 
@@ -124,28 +114,12 @@ def record_inputs(tracker: MlflowTracker) -> None:
     tracker.text("params.yaml", read_public_params())
 
 
-def restore_journal(training: str) -> None:
-    """Write the journal of a pulled training from its ``training.json``.
-
-    MLflow stores no point twice, because the training machine sent the same values.
-    """
-    record = files.read_json(paths.TRAINED / "training.json")
-    tags = describe_run(load(TrainParams, "train"))
-    with open_tracker(training, experiment=paths.EXPERIMENT, enabled=False, tags=tags) as tracker:
-        record_inputs(tracker)
-        for point in record["curve"]:
-            step = point.pop("step")
-            tracker.metrics({f"train/{name}": rate for name, rate in point.items()}, step=step)
-        for validated in map(Point.model_validate, record["history"]):
-            tracker.metrics(validated.measures(), step=validated.step)
-
-
 def show_scores(training: str, scores: Mapping[str, float]) -> None:
     """Record scores of an evaluation in the run of its training, too.
 
     Scores of an experiment are recorded only if the training has no scores yet.
     """
-    with open_training(training) as tracker:
+    with open_tracker(training) as tracker:
         if not is_experiment() or all(Journal(training).last(name) is None for name in scores):
             tracker.metrics(scores, step=0)
 

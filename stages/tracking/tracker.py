@@ -75,9 +75,9 @@ class MlflowTracker(Tracker):
         self._patience_seconds = CLOSE_SECONDS
         self._unwarned = threading.Lock()
 
-    def begin(self, experiment: str, tags: Mapping[str, str]) -> None:
-        """Record the start of a run, its experiment and its tags."""
-        self._note("run", experiment=experiment, tags=dict(tags))
+    def begin(self, tags: Mapping[str, str]) -> None:
+        """Record the start of a run and its tags."""
+        self._note("run", experiment=paths.EXPERIMENT, tags=dict(tags))
 
     def params(self, values: Mapping[str, object]) -> None:
         """Record settings by dotted name."""
@@ -133,11 +133,7 @@ class MlflowTracker(Tracker):
 
 @contextmanager
 def open_tracker(
-    fingerprint: str,
-    *,
-    experiment: str,
-    enabled: bool = True,
-    tags: Mapping[str, str] | None = None,
+    fingerprint: str, *, enabled: bool = True, tags: Mapping[str, str] | None = None
 ) -> Iterator[MlflowTracker]:
     """Open or continue the run of a fingerprint, and yield its tracker.
 
@@ -147,7 +143,7 @@ def open_tracker(
     journal = Journal(fingerprint)
     follower = _Follower(journal) if enabled else None
     tracker = MlflowTracker(journal, follower)
-    tracker.begin(experiment, {**collect_provenance(), **tags} if tags else {})
+    tracker.begin({**collect_provenance(), **tags} if tags else {})
     if follower is not None:
         follower.start()
     status = "KILLED"

@@ -16,10 +16,8 @@ from mlflow import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from typer.testing import CliRunner
 
-from nmt_core.base import files
 from stages import paths
 from stages.configure import compose
-from stages.tracking import run_metadata
 from stages.tracking import tracker as tracking
 from stages.tracking.__main__ import app as program
 from stages.tracking.journal import PARENT, Journal
@@ -78,7 +76,7 @@ def test_ui_prints_the_servers_address(monkeypatch):
 
 def test_tags_for_programs_are_hidden(project, database):
     (project / "curve.png").write_bytes(b"drawn")
-    with open_tracker("f", experiment="e", tags={"languages": "de-en"}) as tracker:
+    with open_tracker("f", tags={"languages": "de-en"}) as tracker:
         tracker.artifact(Path("curve.png"), under="plots")
 
     tags = only_run(database).data.tags
@@ -135,7 +133,7 @@ def log_batch(*arguments, **named):
     sent(*arguments, **named)
     {last_words}
 MlflowClient.log_batch = log_batch
-with tracking.open_tracker("f", experiment="e") as tracker:
+with tracking.open_tracker("f") as tracker:
     for step in range(1, 11):
         tracker.metrics({{"train/loss": 1 / step}}, step=step)
     {first_words}
@@ -165,9 +163,9 @@ def test_killed_run_continues_without_repeated_points(database, first_words, las
 
 def test_repeated_measurements_are_sent_once(database):
     """This holds even if MLflow had received everything before."""
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         tracker.metrics({"train/loss": 0.5}, step=8)
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         tracker.metrics({"train/loss": 0.25}, step=9)
         assert wait_for(lambda: len(points(database, "train/loss")) == 2, seconds=120)
         tracker.metrics({"train/loss": 0.5}, step=8)
@@ -190,7 +188,7 @@ def test_concurrent_syncs_create_one_run(database, project, monkeypatch):
     train(1, 500)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
     syncing = [python(SYNC) for _ in range(2)]
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         for step in range(501, 601):
             tracker.metrics({"train/loss": 1 / step}, step=step)
             time.sleep(0.02)
@@ -203,7 +201,7 @@ def test_concurrent_syncs_create_one_run(database, project, monkeypatch):
 def test_returning_score_is_shown_again(database):
     """A tracker that sends everything again adds no point."""
     for bleu in (20.0, 21.5, 20.0, 20.0):
-        with open_tracker("f", experiment="e") as tracker:
+        with open_tracker("f") as tracker:
             tracker.metrics({"test_bleu": bleu}, step=100)
 
     assert only_run(database).data.metrics["test_bleu"] == 20.0
@@ -224,14 +222,14 @@ def evaluate(beam_size: int, bleu: float) -> None:
 def test_each_evaluation_is_its_own_run(database, monkeypatch):
     """The training shows the score of the last evaluation that was not an experiment."""
     tags = {"mlflow.runName": "rnn"}
-    with open_tracker("f", experiment=paths.EXPERIMENT, tags=tags) as tracker:
+    with open_tracker("f", tags=tags) as tracker:
         tracker.params({"train.seed": 1})
     evaluate(5, 20.0)
     with monkeypatch.context() as experiment:
         experiment.setenv("DVC_EXP_NAME", "greedy")
         evaluate(1, 19.0)
     evaluate(4, 21.0)
-    found = runs(database, paths.EXPERIMENT)
+    found = runs(database)
     [training] = (run for run in found if "train.seed" in run.data.params)
     size, parent = "evaluate.beam.beam_size", training.info.run_id
     children = [run for run in found if run.data.tags.get(MLFLOW_PARENT_RUN_ID) == parent]
@@ -246,41 +244,11 @@ def test_each_evaluation_is_its_own_run(database, monkeypatch):
     assert [point.value for point in history] == [20.0, 21.0]
 
 
-def test_pulled_training_gets_a_journal(database, monkeypatch):
-    """MLflow has no point twice if the training machine had sent some."""
-    monkeypatch.setattr(run_metadata, "load", lambda *_: None)
-    monkeypatch.setattr(run_metadata, "describe_run", lambda _: {"mlflow.runName": "rnn"})
-    monkeypatch.setattr(
-        run_metadata, "record_inputs", lambda tracker: tracker.params({"train.seed": 1})
-    )
-    point = {"step": 10, "epoch": 0, "target_tokens": 9, "learning_rate": 0.5, "train_loss": 2.0}
-    point |= {"validation_loss": 3.0, "validation_scores": {"bleu": 12.5}}
-    curve = {"step": 10, "loss": 2.5, "learning_rate": 0.5}
-    files.write_json(paths.TRAINED / "training.json", {"curve": [curve], "history": [point]})
-    with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
-        tracker.metrics({"train/loss": 2.5, "validation/bleu": 12.5}, step=10)
-    shutil.rmtree(paths.RUNS)
-    evaluate(5, 20.0)
-    [training] = (r for r in runs(database, paths.EXPERIMENT) if "train/loss" in r.data.metrics)
-
-    assert training.info.run_name == "rnn"
-    assert training.data.params == {"train.seed": "1"}
-    assert training.data.metrics == {
-        "train/loss": 2.5,
-        "train/learning_rate": 0.5,
-        "validation/loss": 3.0,
-        "validation/bleu": 12.5,
-        "test_bleu": 20.0,
-    }
-    history = database.get_metric_history(training.info.run_id, "train/loss")
-    assert [point.value for point in history] == [2.5]
-
-
 def test_files_are_stored_with_the_run(database, project):
     (project / "curves.txt").write_text("up and down")
     (project / "report").mkdir()
     (project / "report" / "page.txt").write_text("a page")
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         for under in ("", "plots"):
             tracker.artifact(project / "curves.txt", under=under)
             tracker.artifact(project / "report", under=under)
@@ -297,7 +265,7 @@ def test_last_file_of_a_name_is_sent_once(database, project, monkeypatch):
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     file = project / "curves.txt"
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         for content in ("first", "second"):
             file.write_text(content)
             tracker.artifact(file)
@@ -320,7 +288,7 @@ def test_last_file_of_a_name_is_sent_once(database, project, monkeypatch):
 def test_mlflow_shows_metadata_besides_numbers(database):
     """A continued training records it twice, and MLflow shows it once."""
     for _ in range(2):
-        with open_tracker("f", experiment="e", tags={"mlflow.runName": "rnn de-en"}) as tracker:
+        with open_tracker("f", tags={"mlflow.runName": "rnn de-en"}) as tracker:
             tracker.text("params.yaml", "train: {seed: 1}")
 
     run = only_run(database)
@@ -331,14 +299,14 @@ def test_mlflow_shows_metadata_besides_numbers(database):
 def pipeline() -> None:
     """Record the entries of all stages, each of which opens the training's run again."""
     named = {"mlflow.runName": "de-en rnn", "mlflow.note.content": "To get it", PARENT: "p"}
-    with open_tracker("p", experiment="e", tags={"mlflow.runName": "compare rnn"}):
+    with open_tracker("p", tags={"mlflow.runName": "compare rnn"}):
         pass
-    with open_tracker("f", experiment="e", tags=named | {"languages": "de-en"}) as tracker:
+    with open_tracker("f", tags=named | {"languages": "de-en"}) as tracker:
         tracker.params({"train.seed": 1})
         tracker.metrics({"train/loss": 0.5}, step=1)
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         tracker.metrics({"test_bleu": 20.0}, step=1)
-    with open_tracker("f", experiment="e", tags={"gate_outcome": "hold"}):
+    with open_tracker("f", tags={"gate_outcome": "hold"}):
         pass
 
 
@@ -378,7 +346,7 @@ def test_comparison_runs_are_below_the_comparison(database, monkeypatch, order):
     up = tracking.tracking_uri()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
     for run, tags in (("parent", {}), ("child", {PARENT: "parent"}), ("other", {})):
-        with open_tracker(run, experiment="e", tags=tags):
+        with open_tracker(run, tags=tags):
             pass
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
     for run in (*order, "other"):

@@ -42,7 +42,7 @@ def silent_server():
 @pytest.mark.parametrize("server", ["dead", "silent"])
 def test_hanging_server_costs_no_time(server, silent_server, monkeypatch, caplog):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD if server == "dead" else silent_server)
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         start = time.monotonic()
         for step in range(200):
             tracker.metrics({"train/loss": 1.0}, step=step)
@@ -138,7 +138,7 @@ def test_recovered_server_receives_everything_once(project, server, how, caplog)
             tracker.metrics({"train/loss": 1 / step}, step=step)
             waited.append(time.monotonic() - start)
 
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         measure(tracker, range(1, 21))
         assert wait_for(
             lambda: journaled("train/loss") == points(client, "train/loss"), seconds=120
@@ -209,7 +209,7 @@ def test_registered_model_translates_without_the_project(database, project, monk
     translator = tiny_translator(seed=1)
     folder = export(project / "export", translator=translator)
     tags = {BUNDLE_DIGEST: seal.digest_bundle(folder), "bleu": "30.10"}
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         tracker.model(folder, name="nmt-de-en", tags=tags)
     served = subprocess.run(
         [sys.executable, "-c", SERVED, json.dumps(LINES)],
@@ -240,7 +240,7 @@ def test_unchanged_model_is_not_a_new_version(database, project, monkeypatch):
     for weights in ("first", "first", "second"):
         (folder / seal.MANIFEST).write_text(weights)
         (folder / "README.md").write_text(card)
-        with open_tracker("f", experiment="e") as tracker:
+        with open_tracker("f") as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
 
     versions = database.search_model_versions("name = 'echo'")
@@ -260,7 +260,7 @@ def test_replaced_model_is_not_registered(database, project, monkeypatch):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
         (folder / seal.MANIFEST).write_text(run)
         (folder / "README.md").touch()
-        with open_tracker(run, experiment="e") as tracker:
+        with open_tracker(run) as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
     assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
 

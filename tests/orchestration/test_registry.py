@@ -320,7 +320,7 @@ def test_export_is_registered_once_and_fetched_unchanged(registry, project, monk
     exported = sealed(project, "f", tiny_translator())
     with monkeypatch.context() as outage:
         outage.setenv("MLFLOW_TRACKING_URI", DEAD)
-        with open_tracker("f", experiment=paths.EXPERIMENT) as tracker:
+        with open_tracker("f") as tracker:
             tracker.model(exported.folder, name=NAME, tags=exported.tags)
         with pytest.raises(RegistryAwayError, match=f"MLflow at {DEAD}: .*; start it"):
             Registry(NAME).version_holding(exported)

@@ -230,7 +230,7 @@ def test_registered_model_predicts_in_mlflows_environment(project, monkeypatch, 
     if subprocess.run(asked, capture_output=True, check=False).returncode:
         pytest.skip("the package index cannot be reached")
     monkeypatch.setenv("MLFLOW_ENV_ROOT", str(project / "environments"))
-    with open_tracker("f", experiment="e", enabled=False) as tracker:
+    with open_tracker("f", enabled=False) as tracker:
         tracker.model(
             transformer, name="nmt", tags={BUNDLE_DIGEST: seal.digest_bundle(transformer)}
         )

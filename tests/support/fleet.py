@@ -17,7 +17,6 @@ from tests.support.served import lasting_client
 BRIEFLY = "train.budget.steps=40 train.training.validate_every=20"
 """Factor for trainings, which do everything twice."""
 
-
 ENDS = ("FAILED", "CRASHED", "CANCELLED", "COMPLETED")
 
 

@@ -3,12 +3,13 @@
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
+from stages import paths
 from stages.tracking.journal import Journal
 from stages.tracking.tracker import open_tracker
 
 
-def runs(client: MlflowClient, name: str = "e") -> list[Run]:
-    experiment = client.get_experiment_by_name(name)
+def runs(client: MlflowClient) -> list[Run]:
+    experiment = client.get_experiment_by_name(paths.EXPERIMENT)
     return client.search_runs([experiment.experiment_id]) if experiment else []
 
 
@@ -39,7 +40,7 @@ def journaled(name: str) -> list[tuple[int, float]]:
 
 
 def train(first: int, last: int) -> None:
-    with open_tracker("f", experiment="e") as tracker:
+    with open_tracker("f") as tracker:
         tracker.params({"model.width": 512, "model.kind": "transformer", "train.seed": None})
         for step in range(first, last + 1):
             tracker.metrics({"train/loss": 1 / step, "train/norm": step}, step=step)

@@ -90,9 +90,9 @@ def test_pools_are_created_or_updated_to_their_template():
     assert server.updated.keys() == {"old"}
     assert server.updated["old"].base_job_template["job_configuration"]
     assert "concurrency_limit" not in server.updated["old"].model_fields_set
-    for limit in (1, 3):
-        deploy.ensure_limit(server, "promotion", limit)
-    assert server.limits == {"promotion": 1}
+    for _ in range(2):
+        deploy.ensure_limit(server)
+    assert server.limits == {deploy.PROMOTION: 1}
 
 
 def test_a_run_without_heartbeats_is_marked_as_crashed():

@@ -33,10 +33,10 @@ def site(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def renew(tmp_path, site):
+def renew(site):
     def renew(*behaviours):
         url = site.put("/opusapi/", *behaviours) + QUERY
-        return corpora.renew_index(LANGUAGES, downloads=tmp_path / "downloads", index=url)
+        return corpora.renew_index(LANGUAGES, url)
 
     return renew
 

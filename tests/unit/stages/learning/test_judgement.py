@@ -13,7 +13,7 @@ from nmt_core.evaluation.gate import Candidate, Effect, Verdict
 from nmt_core.evaluation.registry import GateConfig
 from stages import paths
 from stages.learning import judgement
-from stages.learning.correction_corpus import CorrectionCorpus
+from stages.learning.correction_corpus import FOLDER, CorrectionCorpus
 from stages.learning.judgement import (
     MIN_HELD_OUT,
     Learned,
@@ -88,13 +88,13 @@ def test_corrections_are_judged_by_chrf_and_without_slices(metrics, expected):
 
 
 @pytest.fixture
-def systems(tmp_path, monkeypatch):
+def systems(project, monkeypatch):
     """Write corrections, and make two systems translate by a table each."""
     tables = {"old": {}, "new": {}}
 
     def write(name, pairs):
         for number, side in enumerate(("source", "target")):
-            files.write_lines(tmp_path / f"{name}.{side}", [pair[number] for pair in pairs])
+            files.write_lines(FOLDER / f"{name}.{side}", [pair[number] for pair in pairs])
 
     def translate(name, folder, text, recased, device):
         assert not recased
@@ -120,7 +120,6 @@ def systems(tmp_path, monkeypatch):
         EvaluateParams(device="cpu"),
         gate=gate,
         promotion=PromotionParams(slices=slices),
-        folder=tmp_path,
     )
     return systems
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nmt_core.base import seal
 from nmt_core.base.errors import BundleError, NmtError
 from stages.registry import champion as module
-from stages.registry.champion import fetch_champion, follow_champion, poll_champion
+from stages.registry.champion import fetch_champion, follow_champion
 from stages.registry.registry import RegistryAwayError, RegistryError, Version
 from stages.tracking.journal import BUNDLE_DIGEST
 
@@ -69,7 +69,7 @@ def test_champion_is_polled_and_fetched_once(registry, tmp_path):
     folder, refused = tmp_path / "champion", {}
     for number in (1, 1, 2, 2):
         registry.number = number
-        assert poll_champion(registry, folder, refused) == (folder, str(number), digest(number))
+        assert fetch_champion(registry, folder, refused) == (folder, str(number), digest(number))
     assert registry.fetched == [1, 2]
 
 
@@ -87,14 +87,13 @@ def test_broken_champion_is_fetched_again_after_another(registry, tmp_path, erro
         (2, None, None),
     ):
         with nullcontext() if reason is None else pytest.raises(NmtError, match=reason):
-            assert poll_champion(registry, folder, refused)[1] == str(registry.number)
+            assert fetch_champion(registry, folder, refused)[1] == str(registry.number)
     assert registry.fetched == [1, 2, 2, 2, 2]
 
 
-@pytest.mark.parametrize("use", [poll_champion, fetch_champion])
-def test_missing_champion_is_an_error(tmp_path, use):
+def test_missing_champion_is_an_error(tmp_path):
     with pytest.raises(RegistryError, match=r"^nmt-de-en has no champion; promote one"):
-        use(FakeRegistry(), tmp_path / "champion", {})
+        fetch_champion(FakeRegistry(), tmp_path / "champion", {})
 
 
 def read_folder(folder):
@@ -119,12 +118,12 @@ def test_folder_contains_the_last_fetched_champion(tmp_path_factory, story):
     for registry.number, registry.error in story:
         before, fetched = read_folder(folder), len(registry.fetched)
         try:
-            version = fetch_champion(registry, folder, {})
+            _, version, _ = fetch_champion(registry, folder, {})
         except (RegistryError, BundleError, NmtError):
             assert registry.error or registry.number is None
         else:
             last = registry.number
-            assert version.number == last
+            assert version == str(last)
             assert len(registry.fetched) == fetched + (before != last)
         assert last == read_folder(folder)
         assert not folder.parent.exists() or {*folder.parent.iterdir()} <= {folder}

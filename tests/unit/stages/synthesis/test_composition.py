@@ -11,6 +11,7 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import read_languages, summarize_directions
 from nmt_core.data.mixture import Mixture
 from nmt_core.data.settings import MixtureConfig
+from stages import paths
 from stages.configure.request import compose_settings
 from stages.configure.sections import build_all, read_settings
 from stages.params import DownloadParams
@@ -151,7 +152,7 @@ def test_wrong_settings_are_refused(wrong):
 @pytest.mark.parametrize("temperature", [1.0, 2.0, 5.0])
 @pytest.mark.parametrize("share", [0.15, 0.5])
 @pytest.mark.parametrize("made", [{"made": 300}, {"a": 300, "b": 7000}])
-def test_weights_yield_the_share_at_any_temperature(tmp_path, temperature, share, made):
+def test_weights_yield_the_share_at_any_temperature(project, temperature, share, made):
     sizes, weights = {"web": 50_000, "own": 1000}, {"web": 1.0, "own": 3.0}
     common = {"kind": "files", "licence": "", "removed": {}}
     corpora = {
@@ -159,8 +160,8 @@ def test_weights_yield_the_share_at_any_temperature(tmp_path, temperature, share
         for name, weight in weights.items()
     }
     report = {"pairs": {}, "removed": {}, "corpora": corpora}
-    files.write_json(tmp_path / "download.json", report)
-    others = count_weighted_pairs(temperature, reports=tmp_path)
+    files.write_json(paths.REPORTS / "download.json", report)
+    others = count_weighted_pairs(temperature)
     weight = find_weight(share, [*made.values()], others=others, temperature=temperature)
     sizes, weights = sizes | made, weights | dict.fromkeys(made, weight)
     config = MixtureConfig(temperature=temperature)

@@ -20,7 +20,7 @@ def written(fingerprint: str) -> list[dict]:
 
 def test_the_journal_contains_all_entries(project):
     params = {"model.width": 512, "model.kind": "transformer", "model.tied": True}
-    with open_tracker("f", experiment="e", enabled=False) as tracker:
+    with open_tracker("f", enabled=False) as tracker:
         tracker.params(params)
         tracker.metrics({"train/loss": 1}, step=3)
         tracker.text("params.yaml", "train: {}")
@@ -29,7 +29,7 @@ def test_the_journal_contains_all_entries(project):
 
     model = {"path": str(project / "export"), "name": "nmt-de-en", "tags": {"bleu": "30.10"}}
     assert written("f") == [
-        {"kind": "run", "experiment": "e", "tags": {}},
+        {"kind": "run", "experiment": "nmt", "tags": {}},
         {"kind": "params", "values": params},
         {"kind": "metrics", "values": {"train/loss": 1.0}, "step": 3},
         {"kind": "text", "name": "params.yaml", "text": "train: {}"},
@@ -43,7 +43,7 @@ def test_the_journal_contains_all_entries(project):
     [(ValueError, "FAILED"), (KeyboardInterrupt, "KILLED"), (SystemExit, "KILLED")],
 )
 def test_the_end_of_a_run_is_recorded(error, status):
-    with pytest.raises(error), open_tracker("f", experiment="e", enabled=False):
+    with pytest.raises(error), open_tracker("f", enabled=False):
         raise error
 
     assert status == written("f")[-1]["status"]
@@ -90,7 +90,7 @@ def test_nan_and_infinity_survive_the_journal():
 
 def test_an_unwritable_journal_stops_no_training(project, caplog):
     (project / "runs").write_text("not a folder")
-    with open_tracker("f", experiment="e", enabled=False) as tracker:
+    with open_tracker("f", enabled=False) as tracker:
         tracker.metrics({"train/loss": 1.0}, step=1)
 
     assert len(caplog.records) == 1
@@ -102,7 +102,7 @@ def test_a_file_is_stored_unchanged(project):
     (project / "plots").mkdir()
     picture = project / "plots" / "curve.png"
     journal = Journal("f")
-    with open_tracker("f", experiment="e", enabled=False) as tracker:
+    with open_tracker("f", enabled=False) as tracker:
         for content in ("first", "second", "first"):
             picture.write_text(content)
             tracker.artifact(picture, under="all")
@@ -147,11 +147,11 @@ def test_no_password_of_the_tracking_address_is_shown(monkeypatch, caplog):
     """Neither in our messages nor in MLflow's."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://anna:canary@127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    Journal("f").append("run", experiment="e", tags={})
+    Journal("f").append("run", experiment="nmt", tags={})
 
     with pytest.raises(NmtError) as told:
         tracker.send(Journal("f"))
-    with open_tracker("g", experiment="e"):
+    with open_tracker("g"):
         pass
 
     assert str(told.value).startswith("MLflow at http://127.0.0.1:9: MlflowException: ")
