@@ -89,9 +89,6 @@ class _Exchange:
         """Check the head, then pass the request to the application."""
         headers, refusal = Headers(scope=self._scope), None
         try:
-            if "content-length" in headers and "transfer-encoding" in headers:  # RFC 9112, 6.1
-                both = "the request has both Content-Length and Transfer-Encoding; send one of them"
-                raise RequestError(400, both, CLOSE)  # noqa: TRY301 - handled like the others
             check_host(headers, self._config)
             check_origin(self._scope["method"], headers, self._config)
             await app(self._scope, self.receive, self.send)

@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from typing_extensions import override
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.server.errors import RequestError, set_up_logs
@@ -40,6 +41,9 @@ UNPROTECTED = (
 
 MAX_CONNECTIONS = 800
 """Maximum open connections, below the usual limit of 1,024 open files; others get a 503."""
+
+MAX_HEAD = 65_536
+"""Maximum bytes of the head of a request, and of what may stand between two parts of its body."""
 
 PREFIX = re.compile(rb"(?:/[\w.~-]{1,100}){1,10}")
 """Path prefix under which a proxy serves the API and the page."""
@@ -114,17 +118,12 @@ def listen(config: ServerConfig) -> socket.socket:
     """Return a listening socket."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     try:
-        listening = socket.create_server(
-            (config.host, config.port), family=family, backlog=2048, reuse_port=False
-        )
+        return socket.create_server((config.host, config.port), family=family, backlog=2048)
     except OSError as error:
         raise ConfigError(
             f"cannot listen on {config.host}:{config.port} ({error.strerror or error}); give "
             f"another --port or --host"
         ) from None
-    # otherwise the body of a response waits up to 40 ms for the client's delayed ACK
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
 
 
 class TrustedProxies(ProxyHeadersMiddleware):
@@ -140,12 +139,35 @@ class TrustedProxies(ProxyHeadersMiddleware):
         await super().__call__(scope, receive, send)
 
 
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP that refuses an endless head, chunk size or trailer, which would fill the memory."""
+
+    _unparsed = 0
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        self._unparsed += len(data)
+        super().data_received(data)
+        if self._unparsed > MAX_HEAD and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too long.")
+
+    @override
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self._unparsed = 0
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        super().on_body(body)
+        self._unparsed = 0
+
+
 def run_app(app: FastAPI, config: ServerConfig, listening: socket.socket) -> None:
     """Serve until SIGTERM or Ctrl-C, then finish open requests and return."""
     server = uvicorn.Server(
         uvicorn.Config(
             TrustedProxies(cast("Any", app), [*config.trusted_proxies]),
-            http="h11",
+            http=BoundedProtocol,
             ws="none",
             log_config=None,
             access_log=False,
