@@ -22,7 +22,7 @@ from nmt_core.cli.lines import (
     write_portions,
 )
 from nmt_core.text.aligner.aligner import format_links
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 from nmt_core.translation.translator import Translator
 
 

@@ -15,7 +15,7 @@ from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.files import decode_utf8
 from nmt_core.documents.review import report_doubts
 from nmt_core.literals.checking import Breach
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 
 FIRST_LINES, MAX_LINES, GROWTH = 16, 8192, 8
 """Lines per portion at first and at most, and the growth factor between portions: output begins

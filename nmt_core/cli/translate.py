@@ -11,7 +11,7 @@ import typer
 from nmt_core.base.errors import ConfigError
 from nmt_core.cli import options
 from nmt_core.cli.lines import format_breaches, format_confidence, open_portions, write_portions
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 
 FLAG_BELOW = 0.1
 """Lines whose confidence is below this are reported."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nmt_core.documents.segments import InlineTag, Item, Passage, Role
-from nmt_core.text.words import UNALIGNED, Span, Translated, align_words, carry_cuts, find_words
+from nmt_core.text.translation import Translation
+from nmt_core.text.words import UNALIGNED, Span, align_words, carry_cuts, find_words
 
 
 @dataclass
@@ -41,7 +42,7 @@ class _Words:
         text: str,
         target: str,
         sentences: Sequence[tuple[Span, Span]],
-        translations: Sequence[Translated],
+        translations: Sequence[Translation],
         cuts: Sequence[int],
     ) -> None:
         self.source: list[Span] = []
@@ -58,7 +59,7 @@ class _Words:
             source = find_words(before, inner)
             translated = find_words(after, carry_cuts(before, inner, after) if inner else ())
             first = len(self.source)
-            for link in align_words(before, source, translation, after, translated):
+            for link in align_words(before, source, translation.links, after, translated):
                 if link != UNALIGNED:
                     self.linked[first + link].append(len(self.links))
                 self.links.append(UNALIGNED if link == UNALIGNED else first + link)
@@ -75,7 +76,7 @@ def place_tags(
     passage: Passage,
     target: str,
     sentences: Sequence[tuple[Span, Span]],
-    translations: Sequence[Translated],
+    translations: Sequence[Translation],
 ) -> tuple[Item, ...]:
     """Return the items of a passage's translation: translated text and all tags.
 

@@ -13,7 +13,8 @@ from nmt_core.documents.review import REVIEW_BELOW, list_doubts
 from nmt_core.documents.segments import BREAK, HARD_BREAK, InlineTag, Item, Passage
 from nmt_core.text.language_codes import LanguageCodes
 from nmt_core.text.sentences import space_sentences, split_sentences
-from nmt_core.text.words import WORD, Span, Translated
+from nmt_core.text.translation import Translation
+from nmt_core.text.words import WORD, Span
 
 TOKEN_CHARACTERS = 20
 """Approximate maximum length of a token; longer text is not tokenized to count tokens."""
@@ -121,7 +122,7 @@ class Plan:
                 marked.append(after < len(places) and places[after] < span.end)
         return marked
 
-    def place(self, translated: Sequence[Translated]) -> list[tuple[Item, ...]]:
+    def place(self, translated: Sequence[Translation]) -> list[tuple[Item, ...]]:
         """Return the translated items of each passage, given a translation of each line."""
         following = iter(translated)
         return [
@@ -130,7 +131,7 @@ class Plan:
         ]
 
     def write(
-        self, document: Document[Result], translated: Sequence[Translated], review_below: float
+        self, document: Document[Result], translated: Sequence[Translation], review_below: float
     ) -> Result:
         """Return the translated document of these passages; call this at most once.
 
@@ -152,7 +153,7 @@ def _is_plain(passage: Passage) -> bool:
 
 
 def _place_sentences(
-    passage: Passage, sentences: Sequence[tuple[Span, Translated]]
+    passage: Passage, sentences: Sequence[tuple[Span, Translation]]
 ) -> tuple[Item, ...]:
     """Return the items of a passage's translation; the text between its sentences is kept."""
     text, target, last = passage.text, "", 0
@@ -175,7 +176,7 @@ def flatten(text: str) -> str:
     return " ".join(text.split())
 
 
-def _read_translation(source: str, translated: Translated, *, breaks: bool) -> str:
+def _read_translation(source: str, translated: Translation, *, breaks: bool) -> str:
     """Return the translation of a sentence with line breaks, or the source if it is empty."""
     translation = flatten(translated.text)
     if translation in ("", flatten(source)):
@@ -212,7 +213,7 @@ def _wrap(text: str, places: Sequence[float]) -> str:
 class DocumentTranslator:
     """Translates documents by a function that translates sentences."""
 
-    translate_lines: Callable[..., Sequence[Translated]]
+    translate_lines: Callable[..., Sequence[Translation]]
     """Returns the translation of each of some non-empty sentences, with word alignment if ``links``
     is true."""
     segmenter: Segmenter
@@ -220,7 +221,7 @@ class DocumentTranslator:
     """Code of the target language; empty if it is unknown."""
     review_below: float = REVIEW_BELOW
     """Minimum confidence of a segment that is not marked for review."""
-    recall: Callable[[str], Translated | None] | None = None
+    recall: Callable[[str], Translation | None] | None = None
     """Returns the approved translation of a text from a memory, or None."""
 
     @property
@@ -234,14 +235,14 @@ class DocumentTranslator:
         plan, translations = self.translate_passages(document.passages)
         return plan.write(document, translations, self.review_below)
 
-    def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translated]]:
+    def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translation]]:
         """Return the plan of passages, and a translation of each of its lines.
 
         Translations are taken from the memory if possible. All other lines are translated together,
         with word alignment if any line has tags inside.
         """
         plan = Plan(passages, self.segmenter)
-        approved: dict[str, Translated] = {}
+        approved: dict[str, Translation] = {}
         if self.recall:
             marked = zip(plan.lines, plan.marked, strict=True)
             plain = [line for line, is_marked in marked if not is_marked]

@@ -6,7 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from nmt_core.base import files
-from nmt_core.text.words import Translated
+from nmt_core.text.translation import Translation
 
 REVIEW_BELOW = 0.5
 """Default minimum confidence of segments that need no review."""
@@ -20,11 +20,11 @@ UNKNOWN = "not in the training text"
 _FORBIDDEN = "[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """Characters that XML forbids; compiled at first use, which takes a while."""
 
-TranslatedSegment = tuple[str, Translated]
+TranslatedSegment = tuple[str, Translation]
 """A sentence of a document with its translation."""
 
 
-def list_doubts(translated: Translated, review_below: float) -> list[str]:
+def list_doubts(translated: Translation, review_below: float) -> list[str]:
     """Return the reasons to review a translation, such as a confidence below ``review_below``."""
     breaches = (f"{breach.problem} {breach.text}".rstrip() for breach in translated.breaches)
     doubts = [*dict.fromkeys(breaches)]
@@ -39,7 +39,7 @@ def list_doubts(translated: Translated, review_below: float) -> list[str]:
 
 
 def summarize_doubts(
-    translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
+    translations: Mapping[int, Translation], review_below: float, noun: str = "segment"
 ) -> str:
     """Return a line with the numbers of translations to review and the reasons; may be empty."""
     doubts = [
@@ -55,7 +55,7 @@ def summarize_doubts(
 
 
 def report_doubts(
-    translations: Mapping[int, Translated], review_below: float, noun: str = "segment"
+    translations: Mapping[int, Translation], review_below: float, noun: str = "segment"
 ) -> Iterator[str]:
     """Yield a line about doubts and a line about translations from the memory, if any."""
     if summary := summarize_doubts(translations, review_below, noun):
@@ -99,7 +99,7 @@ def write_review(
 
 
 def _format_unit(
-    number: int, source: str, translated: Translated, review_below: float
+    number: int, source: str, translated: Translation, review_below: float
 ) -> ET.Element:
     """Return a segment as a unit with the machine translation both as target and unchanged."""
     doubts, target = list_doubts(translated, review_below), _clean(translated.text)

@@ -10,9 +10,9 @@ from nmt_core.server.schemas import (
     TranslateAnswer,
     TranslateRequest,
 )
+from nmt_core.text.translation import Translation
 from nmt_core.text.words import list_words
 from nmt_core.translation.confidence import is_unlike_training
-from nmt_core.translation.translation import Translation
 
 
 class TranslatedText(NamedTuple):

@@ -15,10 +15,11 @@ from nmt_core.server.schemas import Match, SuggestRequest
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import User
 from nmt_core.text.language_codes import LanguageCodes
+from nmt_core.text.translation import Translation
 from nmt_core.translation.memory.journal import CorrectionJournal, Suggestion
 from nmt_core.translation.memory.search import MemoryMatch, list_differences
 from nmt_core.translation.memory.store import MemoryScope, TranslationMemory
-from nmt_core.translation.translation import Translation, remember_translation
+from nmt_core.translation.translation import remember_translation
 
 _log = logging.getLogger(__name__)
 

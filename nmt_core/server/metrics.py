@@ -14,8 +14,8 @@ from prometheus_client import (
 )
 
 from nmt_core.server.models import Models, ServedModel
+from nmt_core.text.translation import Translation
 from nmt_core.translation.confidence import TENTHS
-from nmt_core.translation.translation import Translation
 
 SECONDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 BOUNDS = tuple((tenth + 1) / TENTHS for tenth in range(TENTHS))

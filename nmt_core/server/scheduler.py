@@ -19,7 +19,7 @@ from nmt_core.server.errors import RequestError, describe_failure, slow_down
 from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import ServedModel
 from nmt_core.server.settings import ServerConfig
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 
 _log = logging.getLogger(__name__)
 

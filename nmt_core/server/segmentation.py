@@ -24,7 +24,7 @@ from nmt_core.documents.plan import TOKEN_CHARACTERS, Plan, Segmenter
 from nmt_core.documents.segments import Passage
 from nmt_core.server.errors import RequestError, describe_failure
 from nmt_core.text.language_codes import LanguageCodes
-from nmt_core.text.words import Translated
+from nmt_core.text.translation import Translation
 from nmt_core.translation.translation import is_passage
 
 _log = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def write_texts(
     source: SourceText,
     segmenter: Segmenter,
     whole: Collection[str],
-    translations: Sequence[Sequence[Translated]],
+    translations: Sequence[Sequence[Translation]],
     review_below: float,
 ) -> list[Any]:
     """Return the translations of a whole text, best first.

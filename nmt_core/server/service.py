@@ -46,9 +46,9 @@ from nmt_core.server.segmentation import (
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import ApiKeys, RateLimit, User, find_user
 from nmt_core.text.language_codes import LanguageCodes
+from nmt_core.text.translation import Translation
 from nmt_core.translation.loading import count_cores
 from nmt_core.translation.memory.journal import CorrectionJournal
-from nmt_core.translation.translation import Translation
 
 MAX_DETECTED = 5
 """Maximum languages in the result of a detection."""

@@ -9,9 +9,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple, Protocol
-
-from nmt_core.literals.checking import Breach
+from typing import NamedTuple
 
 
 class Span(NamedTuple):
@@ -38,38 +36,6 @@ ENDING = re.compile(r"(?<=\w)['’]\w{1,2}$")
 
 UNALIGNED = -1
 """The link of a word that translates no word of the source."""
-
-
-class Translated(Protocol):
-    """The translation of a sentence, with its word alignment if it is known."""
-
-    @property
-    def text(self) -> str:
-        """The translation."""
-
-    @property
-    def links(self) -> Sequence[int] | None:
-        """Index of the source word of each word of ``find_words``, or UNALIGNED; may be unknown."""
-
-    @property
-    def confidence(self) -> float | None:
-        """The probability that the translation is good, if it is known."""
-
-    @property
-    def breaches(self) -> Sequence[Breach]:
-        """Literals of the source that the translation does not preserve."""
-
-    @property
-    def restored_words(self) -> Sequence[str]:
-        """Source words with restored case or accents, as the model read them."""
-
-    @property
-    def unknown_words(self) -> Sequence[str]:
-        """Words of the source that are not in the training text."""
-
-    @property
-    def origin(self) -> str:
-        """The origin of the translation: ``model`` or ``memory``."""
 
 
 def find_words(text: str, cuts: Iterable[int] = ()) -> list[Span]:
@@ -107,25 +73,23 @@ def carry_cuts(source: str, cuts: Iterable[int], target: str) -> list[int]:
 def align_words(
     source: str,
     source_words: Sequence[Span],
-    translated: Translated,
+    known_links: Sequence[int] | None,
     target: str,
     target_words: Sequence[Span],
 ) -> list[int]:
     """Return the index of the source word of each target word, or UNALIGNED.
 
-    The source has at least one word, and the target may have other white space than the
-    translation of the model.
+    ``known_links`` are those of whole words. The source has at least one word, and the target may
+    have other white space than the translation of the model.
     """
     links = align_by_position(source, source_words, target, target_words)
     wholes = _find_whole_words(target, target_words)
-    if translated.links is not None and len({*wholes}) == len(translated.links):
+    if known_links is not None and len({*wholes}) == len(known_links):
         parts: dict[int, list[int]] = defaultdict(list)
         for number, whole in enumerate(_find_whole_words(source, source_words)):
             parts[whole].append(number)
         links = [
-            min(
-                parts[translated.links[whole]], key=lambda part: abs(part - near), default=UNALIGNED
-            )
+            min(parts[known_links[whole]], key=lambda part: abs(part - near), default=UNALIGNED)
             for whole, near in zip(wholes, links, strict=True)
         ]
     return _align_equal(source, source_words, target, target_words, links)

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from nmt_core.base.config import Config
 from nmt_core.text.normalize import normalize
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from nmt_core.text.translation import EMPTY_TRANSLATION, Translation
 
 TENTHS = 10
 """Number of bins of confidence: below 0.1, from 0.1 to below 0.2, and so on to 1."""

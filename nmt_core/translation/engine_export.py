@@ -24,8 +24,8 @@ from nmt_core.search.engine import (
     Precision,
 )
 from nmt_core.text.aligner.learning import Shortlist
+from nmt_core.text.translation import Translation
 from nmt_core.translation.loading import load_engine
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)

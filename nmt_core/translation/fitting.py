@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nmt_core.base.config import Config
 from nmt_core.text.side import Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.translation.confidence import (
     MAX_DEVIATIONS,
     TENTHS,
@@ -18,7 +19,6 @@ from nmt_core.translation.confidence import (
     ReliabilityBin,
     measure_features,
 )
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 MIN_SENTENCES = 200

@@ -10,9 +10,9 @@ from nmt_core.evaluation.pictures import Look
 from nmt_core.search.engine import LogLikelihood, batches_by_length
 from nmt_core.search.pytorch import MAX_BATCH_LOG_PROBS
 from nmt_core.text.side import Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.text.vocabulary import PAD, UNK
 from nmt_core.translation.text_search import drop_tags
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 
 

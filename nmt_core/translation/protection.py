@@ -37,8 +37,8 @@ from nmt_core.search.settings import SearchConfig
 from nmt_core.text.normalize import PLAIN_LINE, PLAIN_WORD, normalize
 from nmt_core.text.restoration import OddCase, Restored, Restorer, capitalize, find_odd_case
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.text.words import ENDING, UNALIGNED, Span, find_words, list_words
-from nmt_core.translation.translation import Translation
 
 if TYPE_CHECKING:
     from nmt_core.text.aligner.aligner import Aligner

@@ -14,8 +14,8 @@ from nmt_core.literals.checking import Breach
 from nmt_core.literals.masking import requote
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.side import Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.translation.protection import ProtectedLine, Protector, is_flaw
-from nmt_core.translation.translation import Translation
 
 MARGIN = 0.1
 """Maximum loss of score (log-probability per token) compared with the first translation."""

@@ -13,13 +13,14 @@ from nmt_core.search.engine import Engine
 from nmt_core.search.settings import BeamConfig, SamplingConfig
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.text.vocabulary import EOS
 from nmt_core.translation.confidence import ConfidenceModel
 from nmt_core.translation.directions import DirectionConfig, find_direction
 from nmt_core.translation.protection import Protector
 from nmt_core.translation.repairing import ProtectedSearch
 from nmt_core.translation.text_search import TextSearch, TranslatorConfig, add_links
-from nmt_core.translation.translation import Translation, join_steps, keep_text
+from nmt_core.translation.translation import join_steps, keep_text
 
 if TYPE_CHECKING:
     from nmt_core.search.pytorch import PyTorchEngine

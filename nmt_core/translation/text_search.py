@@ -13,9 +13,9 @@ from nmt_core.search.engine import Engine, Hypothesis, Request
 from nmt_core.search.settings import BeamConfig
 from nmt_core.text.normalize import normalize
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.text.vocabulary import EOS, UNK
 from nmt_core.text.words import list_words
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,13 +11,13 @@ from nmt_core.base.languages import Languages, group_rows
 from nmt_core.documents.plan import DocumentTranslator, Segmenter
 from nmt_core.documents.review import REVIEW_BELOW
 from nmt_core.literals.glossary import Glossary
+from nmt_core.text.translation import Translation
 from nmt_core.text.vocabulary import TARGET, name_target
 from nmt_core.translation.directions import DirectionConfig, detect_directions, find_direction
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.sentence_translator import SentenceTranslator
 from nmt_core.translation.translation import (
     Texts,
-    Translation,
     keep_text,
     list_texts,
     remember_translation,

@@ -17,8 +17,8 @@ from nmt_core.evaluation.metric import Mask, Score, SlicedText, SummedMetric
 from nmt_core.evaluation.registry import load_metric
 from nmt_core.evaluation.slices import SliceScore, find_slices, score_slices
 from nmt_core.text.side import Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.translation.forced_decoding import score_pairs
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages.params import EvaluateParams
 from stages.reporting.evaluation import Evaluation

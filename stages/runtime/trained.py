@@ -18,11 +18,11 @@ from nmt_core.search.pytorch import PyTorchEngine
 from nmt_core.text.aligner.aligner import ALIGNER, find_aligner
 from nmt_core.text.restoration import Restorer
 from nmt_core.text.side import Side, Tokenized
+from nmt_core.text.translation import Translation
 from nmt_core.translation.confidence import was_searched
 from nmt_core.translation.directions import DirectionConfig
 from nmt_core.translation.fitting import explain_unfit, fit_confidence, measure_reliability
 from nmt_core.translation.text_search import TranslatorConfig
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.params import EvaluateParams

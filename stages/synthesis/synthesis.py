@@ -20,8 +20,8 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import read_raw_lines
 from nmt_core.base.seal import digest_bundle
 from nmt_core.corpora.formats.paired_units import PAIRS_NO_LINES, holds_both_sides
+from nmt_core.text.translation import Translation
 from nmt_core.translation.protection import is_flaw
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.paths import Inputs

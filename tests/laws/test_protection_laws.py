@@ -13,8 +13,8 @@ from nmt_core.literals.checking import check_literals
 from nmt_core.literals.glossary import Glossary
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.restoration import Restorer
+from nmt_core.text.translation import Translation
 from nmt_core.translation.protection import Protector, is_flaw
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from tests.support.scripted import LANGUAGES, scripted_translator
 

@@ -23,8 +23,8 @@ from nmt_core.server.models import Models, ServedModel, WatchedModel
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
 from nmt_core.server.users import read_keys
+from nmt_core.text.translation import Translation
 from nmt_core.text.words import list_words
-from nmt_core.translation.translation import Translation
 from tests.support.tasks import Words
 
 

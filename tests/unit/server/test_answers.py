@@ -15,7 +15,7 @@ from nmt_core.server.answers import (
     write_answer,
 )
 from nmt_core.server.schemas import Detected, TranslateRequest
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 
 BREACH = Breach("number", "5", "5", "missing")
 CHECK = {"kind": "number", "text": "5", "expected": "5", "problem": "missing"}

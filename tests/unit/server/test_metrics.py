@@ -6,8 +6,8 @@ import pytest
 
 from nmt_core.literals.checking import Breach
 from nmt_core.server import metrics
+from nmt_core.text.translation import EMPTY_TRANSLATION
 from nmt_core.translation.confidence import TENTHS
-from nmt_core.translation.translation import EMPTY_TRANSLATION
 from tests.support.stand_in import StandIn, model_of
 
 BREACH = Breach("number", "5", "5", "missing")

@@ -20,7 +20,7 @@ from nmt_core.server.segmentation import (
     take_sample,
     write_texts,
 )
-from nmt_core.translation.translation import EMPTY_TRANSLATION
+from nmt_core.text.translation import EMPTY_TRANSLATION
 from tests.support.processes import wait_for
 from tests.support.stand_in import in_a_loop
 from tests.support.tasks import (

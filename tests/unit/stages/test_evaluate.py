@@ -10,7 +10,7 @@ import pytest
 from nmt_core.base import files
 from nmt_core.base.languages import Languages
 from nmt_core.search.settings import BeamConfig
-from nmt_core.translation.translation import Translation
+from nmt_core.text.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import evaluate
 from stages.params import EvaluateParams

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nmt_core.base import files
 from nmt_core.base.errors import NmtError
 from nmt_core.literals.checking import Breach
+from nmt_core.text.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.translation.confidence import (
     MAX_DEVIATIONS,
     TENTHS,
@@ -34,7 +35,6 @@ from nmt_core.translation.fitting import (
     standardize,
 )
 from nmt_core.translation.loading import CONFIDENCE
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
 from nmt_core.translation.translator import Translator
 from tests.support.sealing import reseal
 from tests.support.tiny import LINES, MODEL, export, judge_by_score, tiny_translator

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from nmt_core.search.engine import Hypothesis, Request
 from nmt_core.text.aligner.learning import learn_aligner
 from nmt_core.text.side import Tokenized
+from nmt_core.text.translation import EMPTY_TRANSLATION
 from nmt_core.translation.text_search import (
     SourceTask,
     TextSearch,
@@ -17,7 +18,6 @@ from nmt_core.translation.text_search import (
     copy_unknown,
     drop_tags,
 )
-from nmt_core.translation.translation import EMPTY_TRANSLATION
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from nmt_core.base.languages import Languages
 from nmt_core.cli import options
 from nmt_core.documents.plain_text import read_plain_text
 from nmt_core.literals.checking import Breach
+from nmt_core.text.translation import EMPTY_TRANSLATION
 from nmt_core.translation.document_files import translate_document
 from nmt_core.translation.memory.store import MemoryScope, MemoryUnit, TranslationMemory
-from nmt_core.translation.translation import EMPTY_TRANSLATION, is_passage, join_translations
+from nmt_core.translation.translation import is_passage, join_translations
 from nmt_core.translation.translator import Translator
 from tests.support.commands import run
 from tests.support.scripted import scripted_translator

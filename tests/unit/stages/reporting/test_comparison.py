@@ -10,8 +10,8 @@ from rich.console import Console
 
 from nmt_core.base.errors import NmtError
 from nmt_core.base.languages import Languages
+from nmt_core.text.translation import Translation
 from nmt_core.training.settings import Budget
-from nmt_core.translation.translation import Translation
 from stages.evaluate import write_translations
 from stages.reporting import comparison
 from stages.reporting.comparison import (

@@ -3,7 +3,7 @@
 import pytest
 
 from nmt_core.evaluation.quality import score_chrf
-from nmt_core.translation.translation import EMPTY_TRANSLATION, Translation
+from nmt_core.text.translation import EMPTY_TRANSLATION, Translation
 from stages.params import EvaluateParams
 from stages.runtime.trained import judge_confidence, select_searched
 

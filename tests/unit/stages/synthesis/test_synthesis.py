@@ -9,8 +9,8 @@ from nmt_core.base import files
 from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.languages import Languages, read_languages
 from nmt_core.literals.checking import check_literals
+from nmt_core.text.translation import Translation
 from nmt_core.translation.protection import find_flaws
-from nmt_core.translation.translation import Translation
 from nmt_core.translation.translator import Translator
 from stages import paths
 from stages.synthesis import synthesis
