@@ -34,14 +34,16 @@ CORPORA: Registry[type[Corpus]] = Registry(
 
 OPUS_EXAMPLE = "opus:Tatoeba/v2023-04-12"
 
-EUROPARL = {"kind": "opus", "corpus": "Europarl", "version": "v8", "licence": "other"}
-"""Replaces ``kind: europarl`` of older exports."""
-
-SHORT_NAMES = {"europarl": EUROPARL | {"pairs": 1_950_000}}
+SHORT_NAMES: dict[str, dict[str, Any]] = {
+    "europarl": {
+        "kind": "opus",
+        "corpus": "Europarl",
+        "version": "v8",
+        "licence": "other",
+        "pairs": 1_950_000,
+    }
+}
 """Settings of corpora by their short names."""
-
-EUROPARL_KEYS = {"weight", "licence", "tag", "filter", "train_only", "on_bad_line"}
-"""Settings of the old kind that are also valid for OPUS."""
 
 
 def expand_name(name: str) -> dict[str, Any]:
@@ -87,10 +89,6 @@ def _expand(settings: Any) -> Any:
             return expand_name(name) | others
         case {"role": "monolingual", **others} if "kind" not in others:
             return {"kind": "text", **settings}
-        case {"kind": "europarl", **others}:
-            return EUROPARL | {
-                key: others[key] for key in EUROPARL_KEYS if others.get(key, "") != ""
-            }
     return settings
 
 

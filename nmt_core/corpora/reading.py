@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 from nmt_core.base import config, files
 from nmt_core.base.errors import ConfigError, CorpusError
@@ -21,7 +21,7 @@ from nmt_core.base.languages import Languages
 from nmt_core.corpora.corpus import Corpus
 from nmt_core.corpora.fetch.source import Fetch, Fetched, Source
 from nmt_core.corpora.filtering import COUNTS, FilteredCorpus, FilterRules, filter_corpus
-from nmt_core.corpora.filters import FilterConfig, FindingKind
+from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.named import Corpora, CorporaConfig, list_split_off
 from nmt_core.corpora.splitting import Split, SplitConfig
 
@@ -153,8 +153,7 @@ def read_texts(folder: Path) -> list[TrainedText]:
         texts = files.read_json(folder / TEXTS)
     except FileNotFoundError:
         return []
-    current = [text for text in map(_drop_removed, texts) if text["corpora"]]
-    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(current)]
+    return [config.build(TrainedText, text, at=f"{TEXTS}[{n}]") for n, text in enumerate(texts)]
 
 
 def list_replayed(
@@ -227,25 +226,3 @@ def _drop_digests(settings: dict[str, Any]) -> dict[str, Any]:
         for name, value in settings.items()
         if not name.endswith("sha256")
     }
-
-
-def _drop_removed(text: dict[str, Any]) -> dict[str, Any]:
-    """Return settings without corpora and keys that are no longer supported."""
-    for name, corpus in [*text["corpora"].items()]:
-        if corpus["kind"] == "mtdata":
-            LOGGER.warning("%s is not replayed, because mtdata is no longer supported", name)
-            del text["corpora"][name]
-    corpora = text["corpora"].values()
-    for filters in (text["filter"], *(corpus.get("filter") for corpus in corpora)):
-        if filters and filters.get("screen"):
-            filters["screen"] = {}
-        if filters and filters.get("look"):
-            kinds = get_args(FindingKind)
-            filters["look"]["accepted"] = [k for k in filters["look"]["accepted"] if k in kinds]
-    for corpus in corpora:
-        (corpus.get("test") or {}).pop("references", None)
-        for name in ("renewed", "target_url", "target_sha256"):
-            corpus.pop(name, None)
-    for name in ("by", "sessions"):
-        text["split"].pop(name, None)
-    return text

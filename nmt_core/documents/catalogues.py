@@ -1,7 +1,7 @@
-"""Message catalogues: .po of GNU gettext, JSON such as that of i18next, and .arb of Flutter.
+"""Message catalogues: .po of GNU gettext, and JSON such as that of i18next or Flutter (.arb).
 
 Only the translated strings of a file change, so comments, order, wrapping and newlines stay. In
-JSON, all strings are translated except keys.
+JSON, all strings are translated except keys and the metadata of Flutter.
 https://www.gnu.org/software/gettext/manual/html_node/PO-Files.html
 https://github.com/google/app-resource-bundle/wiki/ApplicationResourceBundleSpecification
 """
@@ -9,7 +9,7 @@ https://github.com/google/app-resource-bundle/wiki/ApplicationResourceBundleSpec
 import gettext
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from nmt_core.base.errors import DocumentError
@@ -34,8 +34,8 @@ TOKEN = re.compile(
 """A string or the start of an object or list, with its key; an end; the key of a number; or the
 rest of the text after an unfinished string, so that no character is read twice."""
 
-METADATA = "@"
-LOCALE = "@@locale"
+METADATA, GLOBAL_METADATA, LOCALE = "@", "@@", "@@locale"
+"""Beginnings of Flutter's keys of metadata, in objects and strings; and its key of the language."""
 
 _Plurals = tuple[int, int]
 """The number of plural forms, or 0, and the index of the singular, or -1."""
@@ -154,23 +154,8 @@ def _write_string(before: str, text: str, end: str) -> str:
     return f"{before} {''.join(written)}"
 
 
-def read_json_strings(data: bytes, _: LanguageCodes | None) -> Document[bytes]:
-    """Return the strings of a JSON file, which does not name its language."""
-    return _read_json(data, _read_value)
-
-
-def read_arb(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
-    """Return the strings of a Flutter file, except values of keys with an ``@``.
-
-    The target language replaces the source language in ``@@locale``.
-    """
-    return _read_json(data, partial(_read_resource, codes=codes))
-
-
-def _read_json(
-    data: bytes, read: Callable[[list[str], str, Untranslated], Part]
-) -> Document[bytes]:
-    """Return a JSON file; ``read`` takes the keys of a string, outermost first, and the string."""
+def read_json_strings(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
+    """Return the strings of a JSON file; in ``@@locale``, the target replaces the source."""
     text = decode_utf8(data, "this document", error=DocumentError)
     try:
         json.loads(text.removeprefix(BYTE_ORDER_MARK))
@@ -184,7 +169,7 @@ def _read_json(
     parts: list[Part] = []
     last = 0
     for keys, start, end in _find_values(text):
-        parts += [text[last:start], read(keys, text[start:end], untranslated)]
+        parts += [text[last:start], _read_value(keys, text[start:end], codes, untranslated)]
         last = end
     return make_file([*parts, text[last:]], str.encode, untranslated)
 
@@ -202,24 +187,18 @@ def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
             keys.pop()
 
 
-def _read_value(_: list[str], raw: str, untranslated: Untranslated) -> Part:
+def _read_value(
+    keys: Sequence[str], raw: str, codes: LanguageCodes | None, untranslated: Untranslated
+) -> Part:
+    *outer, key = keys
+    if key == LOCALE and codes and (locale := json.loads(raw)):
+        check_language(locale, codes[0], "is in")
+        return json.dumps(codes[1].replace("-", "_"))
+    if key.startswith(GLOBAL_METADATA) or any(each.startswith(METADATA) for each in outer):
+        return raw
     message = read_message(json.loads(raw), untranslated)
     write = partial(_write_json, is_ascii=raw.isascii() and "\\u" in raw)
     return make_unit(raw, [message], write, untranslated)
-
-
-def _read_resource(
-    keys: list[str], raw: str, untranslated: Untranslated, *, codes: LanguageCodes | None
-) -> Part:
-    if keys == ["", LOCALE]:
-        locale = json.loads(raw)
-        if codes is None or not locale:
-            return raw
-        check_language(locale, codes[0], "is in")
-        return json.dumps(codes[1].replace("-", "_"))
-    if any(key.startswith(METADATA) for key in keys):
-        return raw
-    return _read_value(keys, raw, untranslated)
 
 
 def _write_json(texts: Sequence[str], *, is_doubtful: bool, is_ascii: bool) -> str:

@@ -154,11 +154,10 @@ class Workers:
             await asyncio.sleep(0)  # lets other requests run between many texts
             return task(source, *arguments)
         lock = self._users.setdefault(user, asyncio.Lock())
-        limits = (self._memory, self._seconds)
         try:
             async with lock:
                 return await to_process.run_sync(
-                    run_limited, limits, task, (source, *arguments),
+                    run_limited, (self._memory, self._seconds), task, (source, *arguments),
                     cancellable=True, limiter=self._limiter,
                 )  # fmt: skip
         except (BrokenWorkerProcess, MemoryError):

@@ -69,12 +69,12 @@ class Restored(NamedTuple):
     """Its words that are not in the training text, without repetitions."""
 
 
-class _Saved(Config, extra="ignore"):
-    """The file of ``Restorer.save``; earlier versions have no words, or further keys."""
+class _Saved(Config):
+    """The file of ``Restorer.save``."""
 
     case: dict[str, str]
     accents: dict[str, str]
-    words: str = ""
+    words: str
 
 
 @dataclass(frozen=True)
@@ -121,10 +121,7 @@ class Restorer:
             return None
         with explain_unreadable(path):
             saved = _Saved.model_validate_json(path.read_bytes())
-        accents = {  # earlier versions also stored "daß" for "dass"
-            plain: word for plain, word in saved.accents.items() if plain != word.replace("ß", "ss")
-        }
-        return cls(saved.case, accents, frozenset(saved.words.split()))
+        return cls(saved.case, saved.accents, frozenset(saved.words.split()))
 
     def save(self, folder: Path) -> None:
         """Write ``restoration.json`` to a folder."""

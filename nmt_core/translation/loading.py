@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 
 LANGUAGES = "languages.json"
-"""The file of a bundle with its languages; earlier exports do not have it."""
+"""The file of a bundle with its languages, if they are known."""
 
 DIRECTIONS = "directions.json"
 """The file of a multilingual bundle with its directions."""
@@ -50,9 +50,7 @@ GLOSSARY = "glossary.tsv"
 """The file of a bundle with its glossary, if it has one."""
 
 CONFIDENCE = "confidence.json"
-"""The file of a bundle with quality estimation, if it could be fitted.
-
-Earlier exports also have one in the folder of an engine."""
+"""The file of a bundle with quality estimation, if it could be fitted."""
 
 
 def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -> dict[str, Any]:
@@ -60,7 +58,6 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     verify_bundle(folder)
     with explain_unreadable(folder / "decoding.json"):
         decoding = files.read_json(folder / "decoding.json")
-        decoding.pop("unsure_below", None)  # in earlier exports
         settings = config.build(TranslatorConfig, decoding, at="decoding")
     source, target = load_side(folder, "source"), load_side(folder, "target")
     vocabularies = source.vocabulary, target.vocabulary
@@ -92,8 +89,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
         "languages": None if several else languages,
         "glossaries": glossaries,
         "load_aligner": cache(partial(load_later, partial(_find_aligner, folder))),
-        "confidence_model": _load_part(folder / FOLDER / chosen / CONFIDENCE, ConfidenceModel)
-        or _load_part(folder / CONFIDENCE, ConfidenceModel),
+        "confidence_model": _load_part(folder / CONFIDENCE, ConfidenceModel),
         "load_full": None if chosen == "torch" else cache(partial(load_later, load_full)),
     }
 

@@ -49,7 +49,7 @@ class SentenceTranslator:
     glossaries: tuple[Glossary, ...] = ()
     """Glossaries; for equal terms, the first glossary takes precedence."""
     load_aligner: "Callable[[], Aligner | None]" = lambda: None
-    """Loads the word aligner on first use; returns None for earlier exports."""
+    """Loads the word aligner on first use; returns None without one."""
     confidence_model: ConfidenceModel | None = None
     """Estimates the probability that a translation is good; None if it was not fitted."""
     load_full: "Callable[[], PyTorchEngine] | None" = None

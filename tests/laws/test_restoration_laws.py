@@ -140,15 +140,6 @@ def test_saved_words_load_unchanged(tmp_path_factory, counts):
     assert learnt.words == ({*counts} if max(counts.values(), default=0) >= 10 else set())
 
 
-@pytest.mark.parametrize("words", [{}, {"words": "das haus ist schön alt", "frequent": 2}])
-def test_exports_of_earlier_versions_load(tmp_path, words):
-    accents = {"schon": "schön", "dass": "daß", "fuer": "für"}
-    write_json(tmp_path / FILE, {"case": {"haus": "Haus"}, "accents": accents} | words)
-    restored = Restorer.load(tmp_path).restore("dass hasu ist schon fuer alt")
-    assert restored.line == "dass hasu ist schön für alt"
-    assert restored.unknown_words == (("dass", "hasu", "für") if words else ())
-
-
 @pytest.mark.parametrize("saved", [[], {}, {"case": [], "accents": {}}, {"case": {"a": 1}}])
 def test_damaged_file_is_reported_in_one_sentence(tmp_path, saved):
     write_json(tmp_path / FILE, saved)

@@ -11,11 +11,8 @@ from nmt_core.base import seal
 from nmt_core.base.errors import BundleError
 from nmt_core.corpora.fetch.source import Checksum, ExternalFiles
 
-REQUIRED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary")
+REQUIRED_FILES = ("model.safetensors", "model.json", "tokenizer", "vocabulary", "corpora.json")
 """Files and folders of an exported model that training requires."""
-
-OPTIONAL_FILES = ("corpora.json",)
-"""Files that older exports do not have."""
 
 
 class NoInitialModel(ExternalFiles):
@@ -88,7 +85,7 @@ def copy_initial_model(bundle: Path, folder: Path, *, sha256: str = "") -> dict[
             f"{bundle} has the SHA-256 {digest}, which differs from params.yaml; set the right "
             f"folder, or accept this model: make repro"
         )
-    for name in (*REQUIRED_FILES, *(name for name in OPTIONAL_FILES if (bundle / name).exists())):
+    for name in REQUIRED_FILES:
         if (bundle / name).is_dir():
             shutil.copytree(bundle / name, folder / name)
         else:

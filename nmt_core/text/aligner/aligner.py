@@ -215,8 +215,7 @@ def load_aligner(folder: Path) -> Aligner:
     """
     verify_bundle(folder, expected=FORMAT)
     with explain_unreadable(folder / "aligner.json"):
-        settings = {"tail_length": 0} | files.read_json(folder / "aligner.json")
-        settings.pop("least_likeness", None)
+        settings = files.read_json(folder / "aligner.json")
         learnt = config.build(AlignerConfig, settings, at="align")
     with explain_unreadable(folder / "words.json"):
         words = config.build(_Words, files.read_json(folder / "words.json"), at="words")

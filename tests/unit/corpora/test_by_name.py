@@ -77,16 +77,6 @@ def test_name_means_settings(name, kind, fields):
     assert {field: getattr(corpus, field) for field in fields} == fields
 
 
-def test_europarl_of_earlier_exports_is_that_of_opus():
-    """Their own text is no longer read; text from another server would differ."""
-    old = {"kind": "europarl", "weight": 0.0, "tag": "eu", "licence": "", "release": "v7"}
-    old |= {"url": "https://www.statmt.org/europarl/v7/{pair}.tgz", "sha256": "0" * 64}
-    corpus = build(old)
-    assert (corpus.kind, corpus.corpus, corpus.version) == ("opus", "Europarl", "v8")
-    assert (corpus.weight, corpus.tag, corpus.licence) == (0.0, "eu", "other")
-    assert corpus.sha256 == ""
-
-
 def test_name_is_combined_with_settings():
     named = {"name": f"opus:Tatoeba/{VERSION}", "licence": "cc-by-2.0", "weight": 2}
     plain = build(f"opus:Tatoeba/{VERSION}")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base import files
 from nmt_core.base.config import build
-from nmt_core.corpora.filters import ScreenConfig, make_comparison_key
+from nmt_core.corpora.filters import make_comparison_key
 from nmt_core.corpora.reading import TEXTS, TrainedText, list_replayed, read_texts, weigh_replayed
 from stages.params import DownloadParams
 from tests.support.bringing import bring
@@ -162,20 +162,3 @@ def test_an_export_names_its_text(tmp_path, old):
     folder = export(tmp_path / "model", texts=[named(old)])
     assert [text.corpora for text in read_texts(folder)] == [old.corpora]
     assert read_texts(tmp_path) == []
-
-
-def test_settings_that_were_removed_are_ignored(tmp_path, old):
-    text = named(old)
-    text["split"] |= {"by": "pair", "sessions": None}
-    text["filter"] |= {"look": {"accepted": ["noise", "tags"]}, "screen": {"lost_share": 0.01}}
-    corpus = text["corpora"]["old"]
-    corpus["filter"] = {"look": None, "screen": {"truncated": "off"}}
-    corpus["renewed"] = {}
-    corpus["test"] = {**corpus["train"], "references": ["a.en"]}
-    gone = {"gone": {"kind": "mtdata", "dataset": "Statmt-europarl-10-deu-eng"}}
-    text["corpora"] |= gone
-    files.write_json(tmp_path / TEXTS, [text, text | {"corpora": gone}])
-    [read] = read_texts(tmp_path)
-    assert [*read.corpora] == ["old"]
-    assert read.filter.look.accepted == ["tags"]
-    assert read.corpora["old"].filter.screen == read.filter.screen == ScreenConfig()

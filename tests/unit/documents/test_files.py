@@ -116,7 +116,7 @@ PO += f'msgid "b {CHOICE}"\nmsgstr "done"\n\nmsgid "x"\nmsgid_plural "b {CHOICE}
 @pytest.mark.parametrize(
     ("kind", "data", "count"),
     [
-        ("arb", f'{{"a": "{CHOICE}", "b": "a {CHOICE}", "@b": "c {CHOICE}"}}', 2),
+        ("json", f'{{"a": "{CHOICE}", "b": "a {CHOICE}", "@b": {{"c": "{CHOICE}"}}}}', 2),
         ("po", PO, 3),
         ("json", '["a {n}", "b"]', 1),
         ("text", f"a {CHOICE}", 0),
@@ -147,8 +147,7 @@ SAMPLES = {
     "subtitles": b"1\n00:00:01,000 --> 00:00:02,000\n- <i>Hello</i>\nyou {\\an8}\n",
     "po": b'#, fuzzy, c-format\nmsgid "%d a"\nmsgid_plural "b"\nmsgstr[0] "x\\n"\nmsgstr[1] ""\n',
     "xliff": f'<?xml version="1.0"?><xliff version="1.2">{FILE}</xliff>'.encode(),
-    "json": b'{"a": ["b {{n}}", {"c": "<b>d</b> \\u00e9"}], "e": 1}',
-    "arb": b'{"@@locale": "en", "a": "{n, plural, one {b} other {c}}"}',
+    "json": b'{"@@locale": "en", "a": ["b {{n}}", {"c": "<b>d</b> \\u00e9 {n, plural, one {b}}"}]}',
     "docx": {"word/document.xml": f"<w:body {W}><w:p>{RUN}{FIELD}{RUN}</w:p></w:body>"},
     "xlsx": {"xl/workbook.xml": "<w/>", "xl/sharedStrings.xml": "<sst><si><t>a</t></si></sst>"},
     "pptx": {

@@ -20,7 +20,6 @@ from nmt_core.translation.confidence import (
     FeatureWeight,
     measure_features,
 )
-from nmt_core.translation.engine_export import HeldOutText, prepare_engines
 from nmt_core.translation.fitting import (
     L2_PENALTY,
     MIN_PER_CLASS,
@@ -37,7 +36,7 @@ from nmt_core.translation.fitting import (
 from nmt_core.translation.loading import CONFIDENCE
 from nmt_core.translation.translator import Translator
 from tests.support.sealing import reseal
-from tests.support.tiny import LINES, MODEL, export, judge_by_score, tiny_translator
+from tests.support.tiny import LINES, export, judge_by_score, tiny_translator
 
 BREACH = Breach("number", "5", "5", "missing")
 WORDS = ["ein", "das", "Haus", "Garten", "Hund", "liegt", "geht", "und", "nicht", "sehr", "17"]
@@ -296,32 +295,8 @@ def test_samples_and_given_prefixes_have_no_confidence(judging):
     assert free.confidence is not None
 
 
-def test_engines_use_their_own_confidence_model_first(tmp_path, judging, fitted):
-    written, _ = prepare_engines(
-        ("int8", "float32"),
-        translator=judging,
-        model_config=MODEL,
-        folder=tmp_path / "scratch",
-        text=HeldOutText(LINES, LINES),
-        threads=1,
-    )
-    folder = export(tmp_path / "export", translator=judging, engines=written)
-    own = f"engines/ctranslate2_int8/{CONFIDENCE}"  # as in earlier exports
-    (folder / own).touch()
-    reseal(folder, own, fitted.model_dump_json().encode())
-    models = {
-        name: Translator.load(folder, engine=name, threads=1).confidence_model
-        for name in ("torch", "ctranslate2_int8", "ctranslate2_float32")
-    }
-
-    plain = judging.confidence_model
-    assert models == {"torch": plain, "ctranslate2_int8": fitted, "ctranslate2_float32": plain}
-
-
-def test_earlier_bundle_translates_without_confidence(tmp_path):
+def test_model_without_quality_estimation_translates(tmp_path):
     folder = export(tmp_path / "export")
-    decoding = files.read_json(folder / "decoding.json") | {"unsure_below": -0.3}
-    reseal(folder, "decoding.json", json.dumps(decoding).encode())
     [[best]] = Translator.load(folder, device="cpu").search(["Hund"], n_best=1)
 
     assert best.text

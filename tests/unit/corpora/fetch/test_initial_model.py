@@ -9,7 +9,6 @@ from nmt_core.base import files, seal
 from nmt_core.base.config import build
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.corpora.fetch.initial_model import (
-    OPTIONAL_FILES,
     REQUIRED_FILES,
     BundleModel,
     ChampionModel,
@@ -52,9 +51,7 @@ def test_a_bundle_has_weights_tokens_and_name(bundle, tmp_path):
     assert (MODEL, 320) == (initial.config, len(initial.target))
     assert origin == {"folder": str(bundle), "bundle_sha256": seal.digest_bundle(bundle)}
     assert origin == files.read_json(folder / "initial_model.json")
-    assert {*REQUIRED_FILES, *OPTIONAL_FILES, "initial_model.json"} == {
-        path.name for path in folder.iterdir()
-    }
+    assert {*REQUIRED_FILES, "initial_model.json"} == {path.name for path in folder.iterdir()}
     assert given.pins()[str(bundle)] == seal.digest_bundle(bundle)
 
 

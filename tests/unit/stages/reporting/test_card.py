@@ -141,7 +141,7 @@ def test_rows_follow_the_results(changes, name, text):
     ("corpus", "licence", "text"),
     [
         (DEMO, "apache-2.0", "Apache-2.0"),
-        ({"kind": "europarl", "licence": ""}, "other", "Europarl v8 from OPUS"),
+        ({"kind": "opus", "corpus": "Books", "version": "v1"}, "unknown", "Books v1 from OPUS"),
         (FILES, "unknown", "Only this person knows the licence"),
     ],
 )

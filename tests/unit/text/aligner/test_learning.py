@@ -24,7 +24,6 @@ from nmt_core.text.aligner.lexicon import (
 from nmt_core.text.aligner.pieces import AlignerConfig, cut_line, cut_word
 from nmt_core.text.words import UNALIGNED
 from tests.support.processes import run_python
-from tests.support.sealing import reseal
 
 ORDERS = [
     ("das rote haus", "the house red"),
@@ -425,13 +424,6 @@ def test_saved_aligners_load(learnt, tmp_path):
     for name in ("totals", "nulls", "jumps"):
         ours, theirs = getattr(learnt, name), getattr(loaded, name)
         assert [one.tolist() for one in ours] == [other.tolist() for other in theirs]
-
-
-def test_an_earlier_aligner_keeps_whole_words(learnt, tmp_path):
-    write_aligner(tmp_path / "aligner", learnt)
-    settings = learnt.config.model_dump_json(exclude={"tail_length"}).encode()
-    reseal(tmp_path / "aligner", "aligner.json", settings)
-    assert load_aligner(tmp_path / "aligner").config.tail_length == 0
 
 
 def test_an_altered_aligner_is_refused(learnt, tmp_path):
