@@ -1,41 +1,32 @@
-r"""Process long texts in parallel, on this machine or on a Dask cluster.
+r"""Process long texts in parallel.
 
 A function processes jobs, each of which consists of some lines of a file. Results are returned in
-the order of the jobs, so they do not depend on the workers. If a worker is lost, its job runs
-again; each attempt writes to its own folder. Files are split only after ``\n``.
+the order of the jobs, so they do not depend on the processes. Files are split only after ``\n``.
 """
 
-import hashlib
-import logging
 import os
-import platform
-import re
 import shutil
-import socket
 import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import CancelledError, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from importlib.metadata import version
+from functools import lru_cache, partial
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Lock
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 from rich.console import Console
 
 from nmt_core.base import files
 from nmt_core.base.config import Config
 from nmt_core.base.errors import NmtError
 from nmt_core.base.interrupt import end_with_parent, isolated_process_start
-from nmt_core.base.packages import import_optional
 from nmt_core.base.progress import bytes_bar
 from nmt_core.base.raw_lines import BLOCK_BYTES, read_bounded_lines
 
@@ -45,39 +36,15 @@ MIN_BYTES_PER_PROCESS = 4_000_000
 JOBS_PER_PROCESS = 4
 """Submitted jobs per process: enough that no process is idle, and few results are stored."""
 
-CONNECT_SECONDS = 15
-"""Seconds to wait for a scheduler to answer."""
-
-WORKER_SECONDS = 60
-"""Seconds to wait for the first worker."""
-
-RESULT_PACKAGES = ("numpy", "sentencepiece", "spacy")
-"""Packages whose version may change the bytes of a result."""
-
-_JOB_LOCK = Lock()
-
-logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # run_on_cluster raises an error
-
-
-def _check_scheduler(address: str) -> str:
-    if not re.fullmatch(r"(tcp|tls)://[^\s/@]+:\d+", address):  # not quoted: may contain a password
-        raise ValueError("must be like tcp://10.0.0.5:8786 or tls://..., without a user name")
-    return address
-
 
 class WorkersConfig(Config):
     """Workers of the data stages; changes neither alter results nor rerun stages."""
 
     processes: int = Field(0, ge=0, le=4096)
     """Processes on this machine; 0 chooses by the size of the text, at most one per core."""
-    dask: Annotated[str, AfterValidator(_check_scheduler)] | None = None
-    """Address of a Dask scheduler, such as tcp://10.0.0.5:8786, whose workers run the jobs; null
-    runs them on this machine. Workers need the same code and versions, and the project's folder at
-    the same path. Anyone who reaches a scheduler can run any code: keep it in a private network."""
 
     chunk_lines: int = Field(20_000, ge=1, le=100_000_000)
-    """Lines of a job. A job runs again if its worker is lost, and an interrupt waits for its
-    end."""
+    """Lines of a job; an interrupt waits for its end."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +157,7 @@ def run_in_order(
     empty folder it receives. These temporary folders are next to ``output``, the final result.
 
     Raises:
-        NmtError: if a process is killed, or the cluster cannot be used.
+        NmtError: if a process is killed.
     """
     output = output.absolute()
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -200,9 +167,7 @@ def run_in_order(
         cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
         useful = min(cores, sum(job.size for job in jobs) // MIN_BYTES_PER_PROCESS)
         processes = min(len(jobs), workers.processes or useful)
-        if workers.dask is not None and len(jobs) > 1:
-            results = run_on_cluster(work, jobs, workers.dask)
-        elif processes > 1:
+        if processes > 1:
             results = _run_in_processes(work, jobs, processes)
         else:
             results = (work(job) for job in jobs)
@@ -213,10 +178,7 @@ def run_in_order(
 
 
 def load_cached(load: Callable[[Path], Loaded], path: Path) -> Loaded:
-    """Load a file or folder; return the cached result if its bytes have not changed.
-
-    Workers of a cluster serve many runs, which write to the same paths.
-    """
+    """Load a file or folder; return the cached result if its bytes have not changed."""
     contents = sorted(path.iterdir()) if path.is_dir() else [path]
     loaded: Loaded = _load_version(load, path, *map(files.sha256, contents))
     return loaded
@@ -292,51 +254,3 @@ def _init_process(parent: int) -> None:
     """Prepare a process; prevent the import of torch, which spaCy would import in vain."""
     end_with_parent(parent)
     sys.modules["torch"] = None  # type: ignore[assignment]
-
-
-def run_on_cluster(
-    work: Callable[[JobT], ResultT], jobs: Sequence[JobT], address: str
-) -> Generator[ResultT, None, None]:
-    """Yield the results of all jobs in order; Dask reruns the job of a lost worker.
-
-    Raises:
-        NmtError: if the cluster does not work, or its workers run other code.
-    """
-    dask = import_optional("distributed", "no job can run on workers.dask", NmtError)
-    remote_work = partial(_run_on_worker, identify_code(), work)
-    try:
-        with dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            for future in client.map(remote_work, jobs, pure=False):  # jobs may repeat
-                yield future.result()
-    except (dask.KilledWorker, OSError, TimeoutError, CancelledError) as error:
-        raise NmtError(
-            f"the Dask cluster at {address} does not work ({error or type(error).__name__}); check "
-            f"the logs of its scheduler and workers, which must be able to read {Path.cwd()}, or "
-            f"set workers.dask to null"
-        ) from None
-
-
-@cache
-def identify_code() -> str:
-    """Return the digest of the library and the versions that may change the bytes of results.
-
-    Cached, because a process keeps its code when files change.
-    """
-    library, code = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(library.rglob("*.py")):
-        code.update(f"{path.relative_to(library)}\0".encode() + path.read_bytes() + b"\0")
-    packages = [f"{name} {version(name)}" for name in RESULT_PACKAGES]
-    program = f"code {code.hexdigest()[:8]}, Python {platform.python_version()}"
-    return ", ".join([program, *packages])
-
-
-def _run_on_worker(expected: str, work: Callable[[JobT], ResultT], job: JobT) -> ResultT:
-    """Run a job, one at a time even if the worker has threads: tokenizers are not thread-safe."""
-    if identify_code() != expected:
-        raise NmtError(
-            f"the Dask worker on {socket.gethostname()} runs other code than this program "
-            f"({identify_code()}; here {expected}); make them equal and restart the worker"
-        )
-    with _JOB_LOCK:
-        return work(job)

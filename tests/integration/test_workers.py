@@ -1,27 +1,23 @@
-"""Data stages write the same bytes with any number of workers, on this machine or a cluster."""
+"""Data stages write the same bytes with any number of workers."""
 
 import gzip
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import contextmanager
 
 import pytest
 
-from nmt_core.base import config, jobs
+from nmt_core.base import config
 from nmt_core.base.errors import NmtError
-from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
+from nmt_core.base.jobs import WorkersConfig
 from nmt_core.text import load_tokenizer
 from nmt_core.text.normalize import normalize
 from stages import download, paths, shard, tokenize, vocabulary
 from stages.params import DownloadParams, ShardParams, TokenizeParams, VocabularyParams
 from tests.support import job_functions
 from tests.support.demo import draw_corpus
-from tests.support.projects import PROJECT
 
 pytestmark = pytest.mark.slow
 
@@ -154,14 +150,14 @@ def test_bytes_do_not_depend_on_workers(given, tmp_path, expected):
 
 
 @contextmanager
-def killing(folder, victim=None):
-    """Wait in the background for the worker that is slow in ``folder``, and kill a process."""
+def killing(folder):
+    """Wait in the background for the worker that is slow in ``folder``, and kill it."""
 
     def kill():
         flag = folder / "lingering"
         while not (flag.exists() and flag.read_text()):
             time.sleep(0.05)
-        os.kill(int(flag.read_text()) if victim is None else victim.pid, signal.SIGKILL)
+        os.kill(int(flag.read_text()), signal.SIGKILL)
 
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()
@@ -182,124 +178,3 @@ def test_killed_process_leaves_nothing_incomplete(given, tmp_path, expected):
     assert [] == [*(tmp_path / "subwords").iterdir()]
     again = run(given, tmp_path, workers, ["subwords"])
     assert again == {name: expected[name] for name in again}
-
-
-class Cluster:
-    """A Dask scheduler and its workers, as processes on this machine."""
-
-    def __init__(self, folder, **environment):
-        self._environment = os.environ | {"PYTHONPATH": str(PROJECT)} | environment
-        self._folder = folder
-        found = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(found))
-        while not found.exists() or not found.read_text():
-            time.sleep(0.05)
-        self.address = json.loads(found.read_text())["address"]
-        self.workers = []
-
-    def begin(self):
-        place = ("--local-directory", str(self._folder), "--nthreads", "2", "--no-nanny")
-        self.workers.append(self._start("worker", self.address, *place))
-
-    def end(self):
-        for process in (*self.workers, self.scheduler):
-            process.kill()
-            process.wait()
-
-    def _start(self, program, *arguments):
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", f"distributed.cli.dask_{program}", *arguments),
-                *("--host", "127.0.0.1", "--no-dashboard"),
-            ],
-            env=self._environment,
-            cwd=self._folder,
-            stderr=subprocess.DEVNULL,
-        )
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    started = Cluster(tmp_path_factory.mktemp("dask"))
-    started.begin()
-    yield started
-    started.end()
-
-
-def test_a_killed_worker_changes_no_byte(given, tmp_path, expected, running, monkeypatch):
-    """The worker is killed during its work, which the other worker repeats."""
-    running.begin()
-    monkeypatch.setattr(tokenize, "tokenize_lines", job_functions.tokenize_lingering)
-    with killing(tmp_path / "corpus"):
-        found = run(given, tmp_path, WorkersConfig(dask=running.address, chunk_lines=7))
-
-    assert found == expected
-    ended = [worker for worker in running.workers if worker.poll() is not None]
-    assert [worker.returncode for worker in ended] == [-signal.SIGKILL]
-    running.workers.remove(ended[0])
-
-
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "in" / "text"
-    path.parent.mkdir()
-    path.write_text("".join(f"Zeile {number}\n" for number in range(20)))
-    return path
-
-
-def copied(text, address, *, function=job_functions.copy, before=lambda: None):
-    work = [Job((span,)) for span in split_file(text, 10)]
-    before()
-    out = text.parents[1] / "out"
-    with run_in_order(function, work, WorkersConfig(dask=address), output=out, title="") as done:
-        job_functions.together(done, out)
-    return out
-
-
-def refusal(text, address, **options):
-    with pytest.raises(NmtError) as told:
-        copied(text, address, **options)
-    assert not list(text.parents[1].glob(".out.*"))
-    return str(told.value)
-
-
-def test_errors_on_a_cluster_name_their_line(text, running):
-    with pytest.raises(ValueError, match="lost for words") as told:
-        copied(text, running.address, function=job_functions.fail)
-    assert told.value.__notes__ == [f"while  {text} lines 11 to 20"]
-
-    here = jobs.identify_code()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jobs, "identify_code", lambda: "code of another day")
-        message = refusal(text, running.address)
-    assert f"runs other code than this program ({here}; here code of another day)" in message
-
-    message = refusal(text, running.address, before=text.unlink)  # it does not see the folder
-    assert f"No such file or directory: '{text}'" in message
-    assert "must be able to read" in message
-
-
-def test_failing_cluster_is_reported(text, tmp_path, monkeypatch):
-    """It has no worker, a worker that crashes, a scheduler that stops, or it does not exist."""
-    monkeypatch.setattr(jobs, "WORKER_SECONDS", 1)
-    monkeypatch.setattr(jobs, "CONNECT_SECONDS", 3)
-    (tmp_path / "dask").mkdir()
-    weak = Cluster(tmp_path / "dask", DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
-    try:
-        assert f"the Dask cluster at {weak.address} does not work (" in refusal(text, weak.address)
-        monkeypatch.setattr(jobs, "WORKER_SECONDS", 30)
-        weak.begin()
-        assert "does not work (" in refusal(text, weak.address, function=job_functions.die)
-        weak.begin()
-        with killing(text.parent, weak.scheduler):
-            told = refusal(text, weak.address, function=job_functions.copy_lingering)
-            assert told.startswith(f"the Dask cluster at {weak.address} does not work (")
-    finally:
-        weak.end()
-    assert f"the Dask cluster at {weak.address} does not work (" in refusal(text, weak.address)
-
-
-def test_dask_is_optional(text, monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-
-    assert refusal(text, "tcp://127.0.0.1:1").startswith("no job can run on workers.dask without")

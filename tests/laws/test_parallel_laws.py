@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.base import jobs
-from nmt_core.base.config import build
-from nmt_core.base.errors import ConfigError, NmtError
+from nmt_core.base.errors import NmtError
 from nmt_core.base.jobs import Job, WorkersConfig, load_cached, run_in_order, split_file
 from tests.support import job_functions
 from tests.support.projects import PROJECT
@@ -235,7 +234,6 @@ def test_interrupt_ends_all_without_tracebacks(text, program):
 
 
 def test_changed_files_are_loaded_again(tmp_path):
-    """A worker of a cluster outlives its first tokenizer."""
     path = tmp_path / "words"
     path.write_text("ja")
     first = load_cached(job_functions.Words, path)
@@ -244,19 +242,3 @@ def test_changed_files_are_loaded_again(tmp_path):
 
     assert first is again
     assert load_cached(job_functions.Words, path).text == "nein"
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["10.0.0.5:8786", "http://10.0.0.5:8786", "tcp://10.0.0.5", "tcp://me:secret@10.0.0.5:8786"],
-)
-def test_invalid_scheduler_addresses_are_an_error(address):
-    """Addresses with a password are an error, too, because settings are committed and pushed."""
-    with pytest.raises(ConfigError, match=r"^workers\.dask: must be like tcp://") as error:
-        build(WorkersConfig, {"dask": address}, at="workers")
-    assert "secret" not in str(error.value)
-
-
-@pytest.mark.parametrize("address", ["tcp://10.0.0.5:8786", "tls://dask.example:8786"])
-def test_addresses_of_schedulers_are_accepted(address):
-    assert build(WorkersConfig, {"dask": address}, at="workers").dask == address

@@ -1,7 +1,6 @@
 """Functions of the tests' workers. Workers import this file, so it imports little."""
 
 import os
-import signal
 import sys
 import time
 from importlib import import_module
@@ -51,10 +50,6 @@ def linger(job):
     except FileExistsError:
         return
     time.sleep(600)
-
-
-def die(job, part):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def fail(job, part):

@@ -13,7 +13,7 @@ SHARED_NAMES = {"main"}
 """Public names that several files define: each module that runs as a program has a ``main``."""
 
 BUDGETS = {
-    "nmt_core/base": 2066,
+    "nmt_core/base": 1980,
     "nmt_core/cli": 1746,
     "nmt_core/corpora": 5187,
     "nmt_core/data": 1708,
@@ -31,7 +31,7 @@ BUDGETS = {
     "flows": 2436,
     "infra": 758,
     "benchmarks": 836,
-    "tests/unit/base": 1102,
+    "tests/unit/base": 1069,
     "tests/unit/benchmarks": 138,
     "tests/unit/cli": 1436,
     "tests/unit/corpora": 4172,
@@ -50,10 +50,10 @@ BUDGETS = {
     "tests/unit/training": 1207,
     "tests/unit/translation": 3101,
     "tests/e2e": 573,
-    "tests/integration": 2429,
-    "tests/laws": 5511,
+    "tests/integration": 2304,
+    "tests/laws": 5493,
     "tests/orchestration": 3758,
-    "tests/support": 3562,
+    "tests/support": 3557,
     "tests/unit": 1136,
 }
 """Lines of Python that a room may have, blank lines included; `tests/unit` counts its own files."""
