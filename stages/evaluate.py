@@ -11,7 +11,6 @@ Writes: metrics/evaluate.json, reports/evaluate.json, reports/translations.tsv,
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, takewhile
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ PICTURE_TOKENS = 30
 """Maximum number of tokens per side in a picture of attention; more would be unreadable."""
 
 SEARCH_SENTENCES = 500
-"""Maximum number of validation sentences for choosing a length penalty and comparing beams."""
+"""Maximum number of validation sentences for choosing a length penalty."""
 
 MIN_POINTS = 4
 """Minimum number of logged points of a curve; with fewer, the validations are drawn."""
@@ -214,18 +213,7 @@ def measure(
         ),
         confidence=confidence,
         length_penalty=translator.config.beam.length_penalty,
-        beam_sizes=score_beam_sizes(params, translator, validation, language=language),
         slices=measures.measure_slices(params, text, corpora),
-    )
-
-
-def take_first(validation: ValidationText) -> tuple[list[str], list[str], list[tuple[str, ...]]]:
-    """Return the validation sentences for trials of search settings."""
-    sources, references, tags = validation
-    return (
-        [*sources[:SEARCH_SENTENCES]],
-        [*references[:SEARCH_SENTENCES]],
-        [*tags[:SEARCH_SENTENCES]],
     )
 
 
@@ -240,7 +228,7 @@ def choose_length_penalty(
         return translator
     metric = load_metric(params.metrics[0], language)
     sign = 1 if metric.higher_is_better else -1
-    sources, references, tags = take_first(validation)
+    sources, references, tags = ([*part[:SEARCH_SENTENCES]] for part in validation)
     read = tag_lines(translator.source, sources, tags) if any(tags) else sources
     trials = try_length_penalties(
         translator,
@@ -250,24 +238,6 @@ def choose_length_penalty(
     )
     best = max(trials, key=lambda trial: trial.score)
     return set_length_penalty(translator, best.length_penalty)
-
-
-def score_beam_sizes(
-    params: EvaluateParams, translator: Translator, validation: ValidationText, *, language: str
-) -> dict[str, float]:
-    """Return the first metric's score on validation text by beam size.
-
-    Sizes are 1, 2, 4 ... up to the configured one. ``language`` is the target language's code.
-    """
-    metric = load_metric(params.metrics[0], language)
-    sources, references, tags = take_first(validation)
-    read = tag_lines(translator.source, sources, tags)
-    configured = translator.config.beam.beam_size
-    sizes = [*takewhile(lambda size: size < configured, (2**n for n in count())), configured]
-    texts = {size: translator.translate_sentences(read, beam_size=size) for size in sizes if read}
-    return {
-        str(size): metric.score(lines, references, sources).value for size, lines in texts.items()
-    }
 
 
 def draw_training(path: Path, record: dict[str, Any]) -> None:

@@ -81,8 +81,6 @@ class Evaluation(Result):
     literals: KeptLiterals = KeptLiterals(lines=0, kept=0)
     confidence: ConfidenceReport = ConfidenceReport(missing="an earlier version did not fit it")
     length_penalty: float = 1.0
-    beam_sizes: dict[str, float] = Field({})
-    """The first metric's score on validation text, by beam size."""
     slices: dict[str, SliceScore] = Field({})
     verdict: RunVerdict | None = None
     """None in results of earlier versions."""

@@ -103,13 +103,12 @@ def measure_slices(
 
 
 def write_plots(folder: Path, evaluation: Evaluation) -> None:
-    """Write tables for ``dvc plots``: the first metric by beam size and slice, and confidence."""
+    """Write tables for ``dvc plots``: the first metric by slice, and confidence."""
     first = evaluation.first_metric
     model = evaluation.confidence.model
     curve = model.reliability.curve if model and model.reliability else ()
     slices = ((n, part.scores[first][0]) for n, part in evaluation.slices.items() if part.scores)
     tables: dict[str, tuple[str, Iterable[tuple[object, float]]]] = {
-        "beam_sizes": ("beam_size,score", evaluation.beam_sizes.items()),
         "slices": ("slice,score", slices),
         "confidence": ("confidence,good", ((bin_.confidence, bin_.good) for bin_ in curve)),
     }

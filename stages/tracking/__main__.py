@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from nmt_core.base.errors import NmtError
 from nmt_core.corpora.fetch.address import redact_url
 from stages import paths
 from stages.runtime.checkout import (
@@ -48,18 +47,10 @@ def ui(
 
 
 @app.command()
-def sync(
-    fingerprints: Annotated[
-        list[str] | None, typer.Argument(help="Fingerprints of runs; by default, all runs.")
-    ] = None,
-) -> None:
-    """Send missing entries of journals to MLflow; repeating this is safe."""
-    for fingerprint in fingerprints or sorted(
-        path.parent.name for path in paths.RUNS.glob("*/journal.jsonl")
-    ):
-        journal = Journal(fingerprint)
-        if not journal.path.exists():
-            raise NmtError(f"{journal.path} is missing; make sync sends all journals")
+def sync() -> None:
+    """Send missing entries of all journals to MLflow; repeating this is safe."""
+    for path in sorted(paths.RUNS.glob("*/journal.jsonl")):
+        journal = Journal(path.parent.name)
         typer.echo(f"{journal.path}: sent {send(journal)} missing points to MLflow")
 
 

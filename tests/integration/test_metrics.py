@@ -15,7 +15,7 @@ from tests.support.run_pages import MEASURED
 
 pytestmark = pytest.mark.slow
 
-EVALUATED = Evaluation.parse(MEASURED | {"beam_sizes": {"1": 20.5, "5": 21.5}})
+EVALUATED = Evaluation.parse(MEASURED)
 TRAINED = {"steps": 100_000, "loss": 1.0964, "perplexity": 2.9934, "token_accuracy": 98.81}
 
 
@@ -48,10 +48,9 @@ def test_metrics_fit_in_120_columns(shown):
     assert {"bleu", "chrf", "loss", "perplexity", "steps"} <= {*table.splitlines()[0].split()}
 
 
-def test_plots_show_beam_sizes_and_slices(shown):
+def test_plots_show_slices(shown):
     _, warnings = shown("plots", "show")
     page = (paths.HOME / "dvc_plots/index.html").read_text()
 
     assert not warnings
-    assert '"field": "beam_size"' in page
     assert '"field": "slice"' in page

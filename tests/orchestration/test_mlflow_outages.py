@@ -173,7 +173,7 @@ def test_sync_after_an_outage_sends_each_point_once(database, monkeypatch, tmp_p
     failed = CliRunner().invoke(program, ["sync"])
     monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
     first = CliRunner().invoke(program, ["sync"])
-    second = CliRunner().invoke(program, ["sync", "f"])
+    second = CliRunner().invoke(program, ["sync"])
 
     assert (failed.exit_code, first.exit_code, second.exit_code) == (1, 0, 0)
     assert str(failed.exception).startswith(f"MLflow at {DEAD}")
@@ -262,7 +262,7 @@ def test_replaced_model_is_not_registered(database, project, monkeypatch):
         (folder / "README.md").touch()
         with open_tracker(run) as tracker:
             tracker.model(folder, name="echo", tags={BUNDLE_DIGEST: seal.digest_bundle(folder)})
-    assert CliRunner().invoke(program, ["sync", "first"]).exit_code == 0
+    assert CliRunner().invoke(program, ["sync"]).exit_code == 0
 
     [version] = database.search_model_versions("name = 'echo'")
     assert version.tags == {BUNDLE_DIGEST: seal.digest_bundle(folder)}

@@ -164,15 +164,6 @@ def test_the_best_length_penalty_wins(changes, chosen, tried, monkeypatch):
     assert read == [500] * tried
 
 
-def test_beam_sizes_are_powers_of_two_or_configured():
-    beam = BeamConfig(beam_size=5, max_length_factor=0, max_length_offset=5)
-    text = (LINES, LINES, [()] * len(LINES))
-    params = EvaluateParams(metrics=["chrf"])
-    scores = evaluate.score_beam_sizes(params, tiny_translator(beam=beam), text, language="en")
-    assert [*scores] == ["1", "2", "4", "5"]
-    assert evaluate.score_beam_sizes(params, tiny_translator(), ([], [], []), language="en") == {}
-
-
 @pytest.mark.parametrize(
     ("logged", "steps", "losses"),
     [

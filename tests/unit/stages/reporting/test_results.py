@@ -25,7 +25,6 @@ STORED = {
     "literals": MEASURED["literals"],
     "confidence": make_confidence(),
     "length_penalty": 1.5,
-    "beam_sizes": {"1": 20.5, "5": 21.5},
     "slices": MEASURED["slices"],
     "verdict": judge(good=10).model_dump(mode="json"),
 }
@@ -61,7 +60,6 @@ def test_dvc_compares_few_numbers():
 def test_plots_contain_the_first_score_and_confidence(tmp_path):
     write_plots(tmp_path, Evaluation.parse(STORED))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
-        "beam_sizes.csv": "beam_size,score\n1,20.5000\n5,21.5000\n",
         "slices.csv": "slice,score\nnumbers,30.0000\n",
         "confidence.csv": "confidence,good\n0.55,0.5000\n",
     }
