@@ -11,6 +11,8 @@ from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import read_languages
 from nmt_core.cli.lines import decode_argument
 from nmt_core.cli.options import open_memory
+from nmt_core.corpora.formats.opening import read_pair_file
+from nmt_core.corpora.formats.translations import write_pair_file
 from nmt_core.translation.memory.journal import (
     KEY_CHARACTERS,
     Correction,
@@ -18,7 +20,6 @@ from nmt_core.translation.memory.journal import (
     Suggestion,
     select_corrections,
 )
-from nmt_core.translation.memory.pairs import read_pair_file, write_pair_file
 
 if TYPE_CHECKING:
     from nmt_core.translation.memory.store import MemoryScope

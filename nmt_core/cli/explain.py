@@ -80,11 +80,10 @@ def explain(
     encoder, where rows are tokens of the line. `--search` writes line number, number of tokens so
     far, rank (`end` if finished), log-probability and text.
     """
-    if beam_size and n_best > beam_size:
-        raise ConfigError(f"--n-best {n_best} exceeds --beam-size {beam_size}; raise --beam-size")
     if attention and attention.exists():
         raise ConfigError(f"--attention {attention} exists; give a new folder")
-    require_no_files(attention or alignments if show_search else None)
+    if show_search and (file := attention or alignments):
+        raise ConfigError(f"--search prints to the screen only; omit {file}")
     if heads and not attention:
         raise ConfigError("--heads draws into a folder; add --attention DIR")
     portions, beginning = open_portions(lines), decode_argument(prefix, name="--prefix")
@@ -100,7 +99,7 @@ def explain(
     if show_search:
         write_search(translator, portions, beam_size, beginning)
         return
-    size = max(beam_size or translator.config.beam.beam_size, n_best)
+    size = beam_size or max(translator.config.beam.beam_size, n_best)
     explainer = Explainer(translator, beginning, size, n_best, diversity)
     explainer.search([])  # checks the options before any line is read
     if alignments and translator.load_aligner() is None:
@@ -115,12 +114,6 @@ def explain(
         write_portions(portions, explainer.search, format_explanation, flag_below=0.0)
     if attention:
         draw_attention(attention, explainer, heads=heads)
-
-
-def require_no_files(path: Path | None) -> None:
-    """Refuse a file beside ``--search``, which writes none."""
-    if path:
-        raise ConfigError(f"--search prints to the screen only; omit {path}")
 
 
 def write_search(

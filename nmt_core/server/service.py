@@ -4,13 +4,13 @@ import asyncio
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 
 from nmt_core.base.errors import ConfigError, DocumentError
 from nmt_core.documents.document import name_translation
 from nmt_core.documents.formats import FORMATS, find_format
-from nmt_core.documents.plan import Segmenter
 from nmt_core.documents.review import summarize_doubts
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.answers import TranslatedText, write_answer
@@ -245,8 +245,7 @@ class Service:
         translator = search.model.translator.choose_tag(search.tag)
         if search.glossary:
             translator.add_glossary(search.glossary)  # raises an error if there are two steps
-        limit = translator.config.max_source_tokens - len(translator.source.tags)
-        segmenter = Segmenter(pair[0], translator.source.tokens, min(limit, Segmenter.max_tokens))
+        segmenter = replace(translator.segmenter, language=pair[0])
         run = partial(self._workers.run, user.name)
         task = (segment_text, segmenter, config.max_tokens)
         sources = [source._replace(languages=pair) for source in sources]

@@ -50,17 +50,14 @@ class SpacyWords:
         """
         try:
             saved = files.read_json(folder / FILE)
-            kind, language, numbers, version, rules = (
-                saved[name]
-                for name in ("kind", "language", "numbers", "spacy_version", "rules_sha256")
+            language, numbers, version, rules = (
+                saved[name] for name in ("language", "numbers", "spacy_version", "rules_sha256")
             )
         except (OSError, ValueError, KeyError, TypeError):
             raise ConfigError(
                 f"{folder / FILE} is missing or does not describe spaCy words; "
                 f"run the tokenize stage again"
             ) from None
-        if kind != "spacy":
-            raise ConfigError(f"{folder / FILE} describes a {kind!r} tokenizer, not spaCy words")
         tokenizer = cls(language, numbers=numbers)
         saved_release, release = (str(each).split(".")[:2] for each in (version, spacy_version))
         if saved_release != release or tokenizer.rules_sha256() != rules:

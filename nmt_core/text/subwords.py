@@ -20,6 +20,7 @@ from nmt_core.base.config import Config
 from nmt_core.base.errors import BundleError, ConfigError
 from nmt_core.base.symbols import ALL_SYMBOLS
 from nmt_core.text.normalize import WORD_BOUNDARY
+from nmt_core.text.tokenizer import Tokenizer
 from nmt_core.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 MIN_VOCABULARY = 300
@@ -52,7 +53,7 @@ class SubwordConfig(Config):
     lines^(1/temperature) (Arivazhagan et al. 2019), so that a small one is not cut into letters."""
 
 
-class Subwords:
+class Subwords(Tokenizer):
     """Tokenizer that splits lines into subword pieces and joins them without loss."""
 
     def __init__(self, model: bytes) -> None:
@@ -198,10 +199,6 @@ class Subwords:
         encode = partial(self._processor.encode, out_type=str)
         cache = lru_cache(CACHED_WORDS if self._splits_words else 0)
         return cache(lambda text: " ".join(encode(text)))
-
-    def surfaces(self, line: str) -> list[str]:
-        """Return the pieces of a line, which are also their surface text."""
-        return self.encode(line)
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line of these pieces; invalid UTF-8 becomes U+FFFD.

@@ -60,11 +60,6 @@ def standardize(
     return np.clip((rows - means) / scales, -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 
-def apply_logistic(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the probabilities of log-odds."""
-    return 0.5 * (1 + np.tanh(0.5 * log_odds))
-
-
 def find_tenths(confidences: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the number of each confidence's tenth, from 0."""
     return np.minimum((confidences * TENTHS).astype(np.int64), TENTHS - 1)
@@ -122,6 +117,7 @@ def fit_confidence(
 def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the weights of the standardized features, then the intercept."""
     from scipy.optimize import minimize  # takes 0.2 s
+    from scipy.special import expit
 
     inputs = np.column_stack([rows, np.ones(len(rows))])
     penalty = np.array([*[L2_PENALTY] * rows.shape[1], 0.0])
@@ -129,7 +125,7 @@ def _fit_weights(rows: NDArray[np.float64], good: NDArray[np.bool_]) -> NDArray[
     def lose(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         log_odds = inputs @ weights
         loss = np.logaddexp(0, log_odds).sum() - log_odds[good].sum()
-        slope = inputs.T @ (apply_logistic(log_odds) - good)
+        slope = inputs.T @ (expit(log_odds) - good)
         return loss + (penalty * weights**2).sum() / 2, slope + penalty * weights
 
     start, bounds = np.zeros(inputs.shape[1]), [*WEIGHT_BOUNDS.values(), (None, None)]

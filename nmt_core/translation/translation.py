@@ -6,7 +6,6 @@ separately, because models are trained on sentences and may skip one of several.
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import TypeAlias
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.documents.plain_text import CELL_END, LINE_END, MARKER, read_plain_text
@@ -28,10 +27,6 @@ IN_TARGET = Breach("sentence", "", "", "already in the target language")
 def keep_text(text: str) -> Translation:
     """Return a text that is already in the target language as its translation."""
     return EMPTY_TRANSLATION._replace(text=text, breaches=(IN_TARGET,))
-
-
-Texts: TypeAlias = list[str] | tuple[str, ...]
-"""A list or tuple of texts, not a string."""
 
 
 def translate_texts(translator: DocumentTranslator, texts: Sequence[str]) -> list[Translation]:
@@ -94,7 +89,7 @@ def join_steps(first: Translation, second: Translation) -> Translation:
     )
 
 
-def list_texts(texts: Texts | str) -> list[str]:
+def list_texts(texts: str | Sequence[str]) -> list[str]:
     """Return a text or several texts as a list.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.base.languages import Languages, group_rows
@@ -17,7 +17,6 @@ from nmt_core.translation.directions import DirectionConfig, detect_directions, 
 from nmt_core.translation.loading import load_parts
 from nmt_core.translation.sentence_translator import SentenceTranslator
 from nmt_core.translation.translation import (
-    Texts,
     keep_text,
     list_texts,
     remember_translation,
@@ -26,6 +25,8 @@ from nmt_core.translation.translation import (
 
 if TYPE_CHECKING:
     from nmt_core.translation.memory.store import TranslationMemory
+
+TextsT = TypeVar("TextsT", str, list[str])
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -121,37 +122,15 @@ class Translator(SentenceTranslator):
             whole=self,
         )
 
-    @overload
     def translate(
         self,
-        texts: str,
+        texts: TextsT,
         *,
         source: str | None = None,
         target: str | None = None,
         beam_size: int | None = None,
         tag: str | None = None,
-    ) -> str: ...
-
-    @overload
-    def translate(
-        self,
-        texts: Texts,
-        *,
-        source: str | None = None,
-        target: str | None = None,
-        beam_size: int | None = None,
-        tag: str | None = None,
-    ) -> list[str]: ...
-
-    def translate(
-        self,
-        texts: str | Texts,
-        *,
-        source: str | None = None,
-        target: str | None = None,
-        beam_size: int | None = None,
-        tag: str | None = None,
-    ) -> str | list[str]:
+    ) -> TextsT:
         """Return the translation of a text, or of each text of a list.
 
         Texts may have several sentences and lines; white space is kept. For ``source`` and
@@ -228,6 +207,13 @@ class Translator(SentenceTranslator):
         searched = iter(self.search_best(new, beam_size=beam_size))
         return [done or next(searched) for done in approved]
 
+    @property
+    def segmenter(self) -> Segmenter:
+        """Splits text of the source language into sentences that the model can read."""
+        limit = self.config.max_source_tokens - len(self.source.tags)
+        language = self.languages.source if self.languages else ""
+        return Segmenter(language, self.source.tokens, min(limit, Segmenter.max_tokens))
+
     def open_documents(
         self, *, beam_size: int | None = None, review_below: float = REVIEW_BELOW
     ) -> DocumentTranslator:
@@ -236,12 +222,10 @@ class Translator(SentenceTranslator):
         ``beam_size`` is as in ``search``. Units whose confidence is below ``review_below`` are
         marked for review.
         """
-        source, target = self.languages.codes if self.languages else ("", "")
-        limit = self.config.max_source_tokens - len(self.source.tags)
         return DocumentTranslator(
             partial(self.search_best, beam_size=beam_size),
-            Segmenter(source, self.source.tokens, min(limit, Segmenter.max_tokens)),
-            target,
+            self.segmenter,
+            self.languages.target if self.languages else "",
             review_below,
             self.recall if self.memory else None,
         )

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import httpx2
 
 from nmt_core.base.errors import ConfigError
+from nmt_core.documents.plan import Segmenter
 from nmt_core.server.models import Models, ServedModel, WatchedModel
 from nmt_core.server.run import build_app, listen, run_app
 from nmt_core.server.settings import ServerConfig
@@ -32,16 +33,14 @@ class StandIn:
     """Translates into capitals; ``calls`` are the lines of every batch."""
 
     engine = SimpleNamespace(name="stand-in")
-    config = SimpleNamespace(beam=SimpleNamespace(beam_size=2), max_source_tokens=512)
+    config = SimpleNamespace(beam=SimpleNamespace(beam_size=2))
+    segmenter = Segmenter("de", Words().tokens)
     confidence_model = None
     tags, directions, pivot = (), (), None
 
     def __init__(self, mark="", seconds=0.0, languages=("de", "en"), poison=None):
-        self.mark = mark
-        self.seconds = seconds
+        self.mark, self.seconds, self.poison = mark, seconds, poison
         self.languages = SimpleNamespace(source=languages[0], target=languages[1], codes=languages)
-        self.source = Words()
-        self.poison = poison
         self.calls = []
 
     def add_glossary(self, _):

@@ -1,11 +1,12 @@
-"""Open files with both sides by the reader of their format."""
+"""Open files with both sides by the reader of their format, and read their pairs."""
 
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, list_members, plain_name
-from nmt_core.corpora.formats.paired_units import ARCHIVE, NO_FORMAT, PairedUnits
+from nmt_core.corpora.formats.paired_units import ARCHIVE, NO_FORMAT, SIDES, PairedUnits
 
 
 def open_units(path: Path, languages: Languages) -> PairedUnits:
@@ -42,3 +43,20 @@ def open_units(path: Path, languages: Languages) -> PairedUnits:
     if suffix not in readers:
         raise CorpusError(f"{path}: {name} {NO_FORMAT}")
     return readers[suffix](path, languages)
+
+
+def read_pair_file(path: Path, languages: Languages) -> Iterator[tuple[str, str]]:
+    """Yield source and target of the translated units of a file of parallel text.
+
+    Raises:
+        CorpusError: if the file cannot be read, or a unit is not a pair of texts in UTF-8.
+    """
+    units = open_units(path, languages)
+    for number, row in enumerate(units.rows, start=1):
+        if len(row) > SIDES or any("\udc80" <= char <= "\udcff" for text in row for char in text):
+            raise CorpusError(
+                f"{path} {units.place.name(number)} is not a pair of texts in UTF-8; correct it"
+            )
+        source, target = (text.strip() for text in (*row, "")[:SIDES])
+        if source and target:
+            yield source, target

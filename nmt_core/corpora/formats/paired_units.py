@@ -10,6 +10,9 @@ from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import COMPRESSED_SUFFIXES, plain_name
 from nmt_core.text.language_codes import pick_code
 
+SIDES = 2
+"""Number of sides, source and target."""
+
 MAX_NAMED = 20
 """Maximum number of language codes in a message, and of characters of each."""
 

@@ -33,14 +33,13 @@ from nmt_core.base.raw_lines import (
     read_bounded_lines,
     read_raw_lines,
 )
-from nmt_core.corpora.formats.paired_units import PairedUnits, RowPlace
+from nmt_core.corpora.formats.paired_units import SIDES, PairedUnits, RowPlace
 from nmt_core.text.language_codes import list_language_names, pick_code
 
 MAX_COLUMNS = 1000
 MAX_LINE_BYTES = 1 << 20
 """Maximum length of a row, in bytes; the csv module limits a cell to 131,072 characters."""
 
-SIDES = 2
 ROLES = (("source", "src", "source text"), ("target", "trg", "tgt", "target text", "translation"))
 """Headings of the columns of the two sides, in addition to the names of their languages."""
 

@@ -1,4 +1,4 @@
-"""Read files of translation tools with both sides: TMX, XLIFF, PO, and Moses archives.
+"""Read files of translation tools with both sides: TMX, XLIFF, PO, and Moses archives; write TMX.
 
 TMX and XLIFF are read element by element in constant memory.
 https://www.gala-global.org/tmx-14b, https://docs.oasis-open.org/xliff/v1.2/os/xliff-core.html,
@@ -7,13 +7,17 @@ https://docs.oasis-open.org/xliff/xliff-core/v2.1/os/xliff-core-v2.1-os.html
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from xml.etree.ElementTree import Element, ParseError, iterparse
+from xml.sax.saxutils import escape, quoteattr
 
-from nmt_core.base.errors import CorpusError
+import regex
+
+from nmt_core.base import files
+from nmt_core.base.errors import ConfigError, CorpusError
 from nmt_core.base.files import BYTE_ORDER_MARK
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import (
@@ -125,6 +129,43 @@ def read_tmx(path: Path, languages: Languages) -> PairedUnits:
         return codes, [[join_text(each.find("{*}seg"), TMX_TEXT) for each in variants]]
 
     return PairedUnits(_read_units(path, ["tu"], read, languages), RowPlace("unit"))
+
+
+FORBIDDEN = regex.compile(r"[^\t\n -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML forbids, and carriage returns, which XML reads as line ends."""
+
+TMX_HEADER = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header creationtool="nmt" '
+    'creationtoolversion="1" segtype="sentence" o-tmf="nmt" adminlang="en" srclang={} '
+    'datatype="plaintext" /><body>\n'
+)
+
+
+def write_pair_file(path: Path, pairs: Iterable[tuple[str, str]], languages: Languages) -> int:
+    """Write pairs to a new TMX 1.4 file, completely or not at all; return their number.
+
+    Characters that XML forbids become spaces.
+
+    Raises:
+        ConfigError: if the file exists, or does not end in ``.tmx``.
+        NmtError: if the disk is full.
+    """
+    if path.suffix.lower() != ".tmx":
+        raise ConfigError(f"{path} does not end in .tmx; the output format is TMX")
+    if path.exists():
+        raise ConfigError(f"{path} already exists; remove it, or give another file")
+    count = 0
+    with files.whole_file(path) as part, part.open("w", encoding="utf-8") as file:
+        file.write(TMX_HEADER.format(quoteattr(languages.source)))
+        for pair in pairs:
+            file.write("<tu>")
+            for code, text in zip(languages.codes, pair, strict=True):
+                segment = escape(FORBIDDEN.sub(" ", text))
+                file.write(f"<tuv xml:lang={quoteattr(code)}><seg>{segment}</seg></tuv>")
+            file.write("</tu>\n")
+            count += 1
+        file.write("</body></tmx>\n")
+    return count
 
 
 def _read_units(

@@ -135,7 +135,7 @@ def test_alignments_are_a_line_for_each_translation(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--n-best", 3, "--beam-size", 2], "--n-best 3 exceeds --beam-size 2"),
+        (["--n-best", 3, "--beam-size", 2], "n_best (3) exceeds beam_size (2)"),
         (["--beam-size", 10**6], "beam.beam_size must be less than or equal to 1000"),
         (["--prefix", "a\udcff"], "--prefix is not UTF-8 (character 2)"),
         (["--alignments", "links"], "exported without an aligner"),

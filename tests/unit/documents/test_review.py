@@ -3,6 +3,7 @@
 import pytest
 
 from nmt_core.base.languages import Languages
+from nmt_core.corpora.formats.opening import read_pair_file
 from nmt_core.documents.review import (
     RESTORED,
     UNKNOWN,
@@ -12,7 +13,6 @@ from nmt_core.documents.review import (
     write_review,
 )
 from nmt_core.literals.checking import Breach
-from nmt_core.translation.memory.pairs import read_pair_file
 from tests.support.commands import run
 from tests.support.echoes import Answer
 

@@ -1,12 +1,12 @@
 """Requests share batches in turn, and leave no state behind."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nmt_core.documents.plan import Segmenter
 from nmt_core.literals.glossary import Glossary
 from nmt_core.server.errors import RequestError
 from nmt_core.server.metrics import Metrics
@@ -35,7 +35,7 @@ class Running:
         await self.scheduler.stop()
 
     async def ask(self, lines, *, user="anybody", **how):
-        segmenter = Segmenter("de", self.translator.source.tokens, 512)
+        segmenter = replace(self.translator.segmenter, max_tokens=512)
         tokens = [count_cost(segmenter, line) for line in lines]
         found = await self.scheduler.search(user, SearchRequest(self.model, **how), lines, tokens)
         return [best.text for best, *_ in found]

@@ -94,7 +94,6 @@ def test_languages_without_spaces_have_words():
     [
         ({"spacy_version": "2.0.12"}, rf"spaCy 2\.0\.12, not spaCy {spacy.__version__}"),
         ({"rules_sha256": "0"}, "install spacy=="),
-        ({"kind": "sentencepiece"}, "'sentencepiece' tokenizer"),
     ],
 )
 def test_other_rules_are_refused(tmp_path, change, message):

@@ -26,7 +26,6 @@ from nmt_core.translation.fitting import (
     MIN_SENTENCES,
     WEIGHT_BOUNDS,
     _fit_weights,
-    apply_logistic,
     explain_unfit,
     find_tenths,
     fit_confidence,
@@ -75,11 +74,9 @@ def fitted():
 # definitions
 
 
-def test_tenths_odds_and_deviations():
+def test_tenths_and_deviations():
     tenths = find_tenths(np.array([0, 0.0999, 0.1, 0.55, 0.9999, 1]))
     assert tenths.tolist() == [0, 0, 1, 5, 9, 9]
-    odds = np.array([-3.0, 0.0, 2.0])
-    assert apply_logistic(odds) == pytest.approx(1 / (1 + np.exp(-odds)))
     rows = np.array([[3.0], [5.0], [1e9], [-1e9]])
     scaled = standardize(rows, np.array([3.0]), np.array([2.0]))
     assert scaled.ravel().tolist() == [0, 1, MAX_DEVIATIONS, -MAX_DEVIATIONS]
