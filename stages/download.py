@@ -307,9 +307,7 @@ def _write_monolingual(
     learned = [direction.codes for direction in params.learned]
     for code in dict.fromkeys(chain.from_iterable(learned)):
         sides = [
-            side
-            for side, own in zip(paths.SIDES, zip(*learned, strict=True), strict=True)
-            if code in own
+            side for place, side in enumerate(paths.SIDES) if code in {c[place] for c in learned}
         ]
         own = {
             name: each

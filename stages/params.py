@@ -91,6 +91,10 @@ class DownloadParams(CorporaConfig):
     def _check(self) -> "DownloadParams":
         check_corpora(self.corpora, self.languages, self.directions)
         start = self.initial_model
+        missing = {*self.directions} - {use.languages for use in self.uses}
+        if missing and isinstance(start, NoInitialModel):  # an initial model brings its own text
+            name = min(map(str, missing))
+            raise ValueError(f"no corpus is in {name}; add one to corpora, or remove the direction")
         if isinstance(start, BundleModel) and start.folder.absolute() == paths.EXPORT.absolute():
             raise ValueError(
                 f"initial_model.folder {start.folder} is the export of this project, so training "

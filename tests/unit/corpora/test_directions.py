@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nmt_core.base.config import build
 from nmt_core.base.errors import ConfigError, CorpusError
-from nmt_core.base.languages import Languages, read_directions, summarize_directions
+from nmt_core.base.languages import read_directions, summarize_directions
 from nmt_core.corpora.filters import make_comparison_key
 from stages.download import list_tags
 from stages.params import DownloadParams
@@ -29,7 +29,7 @@ def write_corpus(folder, name, languages, pairs, **others):
 
 
 def build_download(corpora, directions, **others):
-    pairs = [*map(Languages.model_validate, map(split_pair, directions))]
+    pairs = read_directions(" ".join(dict.fromkeys(directions)))
     values = {
         "languages": summarize_directions(pairs).model_dump(),
         "directions": directions,
@@ -38,11 +38,6 @@ def build_download(corpora, directions, **others):
         "near_duplicates": {"distance": 0.0},
     }
     return build(DownloadParams, values | others, at="download")
-
-
-def split_pair(direction):
-    source, target = direction.split("-")
-    return {"source": source, "target": target}
 
 
 def number(word, language, count=60):
@@ -109,6 +104,7 @@ def test_no_test_sentence_is_trained_on_in_any_direction(tmp_path_factory, one, 
         (None, ["de-en", "fr-en"], "corpora.a.languages is missing; with several directions"),
         ("cs-en", ["de-en", "fr-en"], "corpora.a.languages is cs-en, but the model learns de-en"),
         ("de-de", ["de-en", "fr-en"], "corpora.a.languages is de-de, but the model learns"),
+        ("de-en", ["de-en", "fr-en"], "no corpus is in fr-en; add one to corpora"),
         ("de", ["de-en", "fr-en"], "'de' is not a pair of languages; write it like de-en"),
     ],
 )
@@ -125,10 +121,11 @@ def test_languages_must_summarize_the_directions(tmp_path):
         build_download({"a": corpus}, ["de-en", "en-de"], languages=wrong)
 
 
-def test_a_direction_without_text_is_named(tmp_path):
-    corpus = write_corpus(tmp_path, "a", "de-en", number("Haus", "de"))
-    with pytest.raises(CorpusError, match="fr-en has no train pairs; add a corpus"):
-        bring(build_download({"a": corpus}, ["de-en", "fr-en"]), folder=tmp_path)
+def test_a_direction_without_a_test_set_is_named(tmp_path):
+    german = write_corpus(tmp_path, "a", "de-en", number("Haus", "de"))
+    french = write_corpus(tmp_path, "b", "fr-en", number("chat", "fr"), train_only=True)
+    with pytest.raises(CorpusError, match="fr-en has no validation pairs; add a corpus"):
+        bring(build_download({"a": german, "b": french}, ["de-en", "fr-en"]), folder=tmp_path)
 
 
 def test_a_test_set_in_one_direction_only_is_split_off_in_the_others(tmp_path):
