@@ -129,7 +129,7 @@ class Document(Generic[Result]):
                 zip(self._segments, translations, strict=True)
             )
         }
-        texts = {name: write_parts(parts, by_segment).raw for name, parts in self._files.items()}
+        texts = {name: write_parts(parts, by_segment) for name, parts in self._files.items()}
         return self._encode(texts)
 
     def encode_as(self: "Document[str]", encode: Callable[[str], bytes]) -> "Document[bytes]":

@@ -73,6 +73,9 @@ a command."""
 
 INDENT = 4
 
+PIPE = re.compile(r"(?<!\\)\|")
+"""A pipe in a cell that is not escaped yet."""
+
 SIMPLE = re.compile(r"!\[([^\[\]\\*_`<>&!\n]+)\]\(")
 """The beginning of an image with a plain-text description."""
 
@@ -88,16 +91,15 @@ def read_markdown(text: str) -> Document[str]:
 
 
 class _Block(NamedTuple):
-    """Text in a block, such as a paragraph or a cell, and the spans of its characters."""
+    """Text in a block, such as a paragraph or a cell."""
 
     content: str
-    places: Sequence[Span]
-    """The span of each character in the document; of HTML, that of the whole block."""
+    """The text without the marks around its lines, such as those of a quote."""
+    place: Span
+    """The span of the block in the document."""
+    write: Callable[[str], str] = str
+    """Returns a translated content as it stands in the document."""
     is_html: bool = False
-
-    def raw(self, text: str, start: int, end: int) -> str:
-        """Return a part of the content as written in the document."""
-        return text[self.places[start].start : self.places[end - 1].end] if start < end else ""
 
 
 class _Parser:
@@ -122,16 +124,18 @@ class _Parser:
         """Yield all parts of the document."""
         at = 0
         for block in self._find_blocks():
-            start, end = block.places[0].start, block.places[-1].end
-            yield self.text[at:start]
-            raw = self.text[start:end]
+            yield self.text[at : block.place.start]
             if block.is_html:
-                parts, is_valid = list(split_html(raw, LanguageMarks(None))), self._is_html
+                parts, is_valid = (
+                    list(split_html(block.content, LanguageMarks(None))),
+                    self._is_html,
+                )
             else:
-                parts = list(make_parts(list(self._find_pieces(block)), self._escape))
+                parts = list(make_parts(list(self._find_pieces(block.content)), self._escape))
                 is_valid = partial(self._has_same_markup, block.content)
-            yield Group(parts, partial(_write_block, parts=parts, raw=raw, is_valid=is_valid))
-            at = end
+            raw, at = self.text[slice(*block.place)], block.place.end
+            write = partial(_write_block, parts=parts, block=block, raw=raw, is_valid=is_valid)
+            yield Group(parts, write)
         yield self.text[at:]
 
     def _show_lines(self) -> Iterator[str]:
@@ -177,9 +181,8 @@ class _Parser:
             if token.type == "html_block" and token.map:
                 lines = self.lines[slice(*token.map)]
                 whole = Span(lines[0].start, lines[-1].end)
-                plain = self._plain[slice(*whole)]
-                if plain.split() == token.content.split():
-                    yield _Block(token.content, [whole], is_html=True)
+                if self._plain[slice(*whole)].split() == token.content.split():
+                    yield _Block(self.text[slice(*whole)], whole, is_html=True)
                 continue
             if token.type != "inline" or token.map is None or not token.content.strip():
                 continue
@@ -192,64 +195,49 @@ class _Parser:
                 block = self._find_lines(token.content, first)
             if block:
                 yield block
-                cell = block.places[-1].end
+                cell = block.place.end
 
     def _find_cell(self, content: str, within: Span) -> _Block | None:
         """Return a table cell, in which pipes are escaped; None if it is not found."""
-        at = self._plain.find(content.replace("|", r"\|"), *within)
-        if at < 0:
+        raw = content.replace("|", r"\|")
+        at = self._plain.find(raw, *within)
+        if at < 0 or PIPE.sub(r"\\|", content) != raw:
             return None
-        places = []
-        for character in content:
-            width = 2 if character == "|" else 1
-            places.append(Span(at, at + width))
-            at += width
-        return _Block(content, places)
+        return _Block(content, Span(at, at + len(raw)), partial(PIPE.sub, r"\\|"))
 
     def _find_lines(self, content: str, first: int) -> _Block | None:
         """Return the lines of a content, which may have markup around them; None if not found."""
-        places: list[Span] = []
+        spans: list[Span] = []
         for number, line in enumerate(content.split("\n"), start=first):
             text = line.strip()
             start = self._plain.rfind(text, *self.lines[number])
             if not text or start < 0:
                 return None
-            before = len(line) - len(line.lstrip())
-            if places:
-                places.append(Span(places[-1].end, start))
-            places += [Span(start, start)] * before
-            places += [Span(at, at + 1) for at in range(start, start + len(text))]
-            end = start + len(text)
-            places += [Span(end, end)] * (len(line) - before - len(text))
-        return _Block(content, places)
+            spans.append(Span(start, start + len(text)))
+        gaps = [self.text[line.end : after.start].lstrip(" \t") for line, after in pairwise(spans)]
+        whole = Span(spans[0].start, spans[-1].end)
+        return _Block(content, whole, partial(_join_lines, gaps))
 
-    def _find_pieces(self, block: _Block) -> Iterator[Piece]:
+    def _find_pieces(self, content: str) -> Iterator[Piece]:
         """Yield the pieces of a block's text."""
-        marks = [*self._find_markup(block)]
+        marks = [*self._find_markup(content)]
         for role, pattern in ((Role.BLOCK, BLOCK_SYNTAX), (Role.EMPTY, KEPT)):
-            spans = [match.span() for match in pattern.finditer(block.content)]
-            marks += [(*span, self._piece(role, block, *span)) for span in spans]
+            marks += [(*match.span(), Piece(role, match[0])) for match in pattern.finditer(content)]
         at = 0
-        end = len(block.content)
+        end = len(content)
         for start, after, piece in [*sorted(marks, key=lambda mark: mark[:2]), (end, end, None)]:
             if start < at:  # within another mark
                 continue
             if at < start:
-                yield self._piece(Role.TEXT, block, at, start)
+                yield Piece(Role.TEXT, content[at:start], content[at:start])
             if piece:
                 yield piece
             at = after
 
-    def _piece(self, role: Role, block: _Block, start: int, end: int, name: str = "") -> Piece:
-        raw, plain = block.raw(self.text, start, end), block.content[start:end]
-        if role is Role.TEXT:
-            return Piece(role, raw, plain)
-        return Piece(role, raw, name=name, plain=plain)
-
-    def _find_markup(self, block: _Block) -> Iterator[tuple[int, int, Piece]]:
+    def _find_markup(self, content: str) -> Iterator[tuple[int, int, Piece]]:
         """Yield the start and end of inline markup, with its piece."""
         tokens: list[Token] = []
-        self.parser.inline.parse(block.content, self.parser, self.links, tokens)
+        self.parser.inline.parse(content, self.parser, self.links, tokens)
         at = 0
         links: list[tuple[int, int]] = []  # start of the label, end of the link
         for before, token in pairwise([Token("", "", 0), *tokens]):
@@ -260,33 +248,33 @@ class _Parser:
             if token.type == "link_close":
                 label, at = links.pop()
             else:
-                at = find_token_end(token, block.content, at, self.ends)
+                at = find_token_end(token, content, at, self.ends)
             if token.type == "link_open" and not is_auto:
-                links.append((at, self.ends[block.content, start]))
+                links.append((at, self.ends[content, start]))
             is_escape = token.type == "text_special" and token.content != token.markup
             if token.type in {"text", "text_special"} and not is_escape:
                 continue
-            piece = self._read_token(token, block, start, at)
+            piece = _read_token(token, content[start:at])
             if piece.role is Role.CLOSE and piece.raw in {"]", "][]"}:  # the text is the address
-                piece.rewritten = f"][{block.raw(self.text, label, start)}]"
+                piece.rewritten = f"][{content[label:start]}]"
             yield start, at, piece
 
-    def _read_token(self, token: Token, block: _Block, start: int, end: int) -> Piece:
-        usual = (Role.CLOSE, Role.EMPTY, Role.OPEN)[token.nesting + 1]
-        role, name = ROLES.get(token.type, usual), token.tag
-        if token.type == "html_inline":
-            role, name = _read_tag(token.content)
-        elif token.info == "auto":
-            role = Role.EMPTY
-        piece = self._piece(role, block, start, end, name)
-        if piece.is_text:
-            piece.text = BREAK if role is Role.LINE_END else token.content
-        elif described := SIMPLE.match(piece.raw):
-            alt = Piece(Role.TEXT, described[1], described[1])
-            cut = described.end(1)
-            after = Piece(Role.BLOCK, piece.raw[cut:], plain=block.content[start + cut : end])
-            piece.parts = ["![", *make_parts([alt], escape_by(escape_markup)), after]
-        return piece
+
+def _read_token(token: Token, raw: str) -> Piece:
+    """Return the piece of a token as written."""
+    usual = (Role.CLOSE, Role.EMPTY, Role.OPEN)[token.nesting + 1]
+    role, name = ROLES.get(token.type, usual), token.tag
+    if token.type == "html_inline":
+        role, name = _read_tag(token.content)
+    elif token.info == "auto":
+        role = Role.EMPTY
+    piece = Piece(role, raw, name=name)
+    if piece.is_text:
+        piece.text = BREAK if role is Role.LINE_END else token.content
+    elif described := SIMPLE.match(raw):
+        alt = Piece(Role.TEXT, described[1], described[1])
+        piece.parts = ["![", *make_parts([alt], escape_by(escape_markup)), raw[described.end(1) :]]
+    return piece
 
 
 def _read_tag(tag: str) -> tuple[Role, str]:
@@ -300,9 +288,20 @@ def _read_tag(tag: str) -> tuple[Role, str]:
     return (Role.CLOSE if tag.startswith("</") else Role.OPEN), name
 
 
+def _join_lines(gaps: Sequence[str], content: str) -> str:
+    """Return lines with the text between them, such as the marks of a quote."""
+    first, *lines = content.split("\n")
+    following = (gap + line.lstrip() for gap, line in zip(gaps, lines, strict=False))
+    return first + "".join(following)  # a translation may have fewer lines
+
+
 def _write_block(
-    translations: Translations, parts: Sequence[Part], raw: str, is_valid: Callable[[str], bool]
+    translations: Translations,
+    parts: Sequence[Part],
+    block: _Block,
+    raw: str,
+    is_valid: Callable[[str], bool],
 ) -> str:
     """Return the translation of a block if its markup is valid, or else the source."""
-    output = write_parts(parts, translations)
-    return output.raw if is_valid(output.plain) else raw
+    content = write_parts(parts, translations)
+    return block.write(content) if content != block.content and is_valid(content) else raw

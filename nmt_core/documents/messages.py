@@ -190,9 +190,7 @@ def make_unit(
             untranslated[Reason.PLACEHOLDER] += 1
             return raw
         is_doubtful = not is_complete or any(translations[segment][1] for segment in segments)
-        return write(
-            [write_parts(text, translations).raw for text in texts], is_doubtful=is_doubtful
-        )
+        return write([write_parts(text, translations) for text in texts], is_doubtful=is_doubtful)
 
     return Group(parts, finish)
 

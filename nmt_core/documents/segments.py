@@ -75,14 +75,6 @@ class Passage:
         return "".join([item for item in self.items if isinstance(item, str)])
 
 
-class Output(NamedTuple):
-    """Written text."""
-
-    raw: str
-    plain: str
-    """The text as the parser of the format reads it, such as without the marks of a quote."""
-
-
 @dataclass
 class Piece:
     """A piece of a document."""
@@ -95,8 +87,6 @@ class Piece:
     """Name that is equal for both tags of a pair."""
     parts: "Sequence[Part]" = ()
     """Parts that replace ``raw`` if some of the markup is translated."""
-    plain: str | None = None
-    """``raw`` as the parser of the format reads it, if it differs."""
     rewritten: str = ""
     """Markup that replaces ``raw`` if the text around it changes."""
 
@@ -105,12 +95,9 @@ class Piece:
         """Whether the piece is text or a newline in text."""
         return self.role in {Role.TEXT, Role.LINE_END}
 
-    def write(self, translations: "Translations") -> Output:
+    def write(self, translations: "Translations") -> str:
         """Return the piece with translations of its parts, if any."""
-        if self.parts:
-            return write_parts(self.parts, translations)
-        plain = BREAK if self.role is Role.LINE_END else self.plain
-        return Output(self.raw, self.raw if plain is None else plain)
+        return write_parts(self.parts, translations) if self.parts else self.raw
 
 
 class Written(NamedTuple):
@@ -146,39 +133,33 @@ class Segment:
     passage: Passage
     escape: Escape
 
-    def write(self, translations: "Translations") -> Output:
+    def write(self, translations: "Translations") -> str:
         """Return the written translation."""
         outputs = [piece.write(translations) for piece in self.pieces]
-        source = Output(*map("".join, zip(*outputs, strict=True)))
+        source = "".join(outputs)
         items, _ = translations[self]
         if tuple(items) == self.passage.items:
             return source
-        written, raw = [], []
+        written = []
         spaces = self._place_spaces(items) if self.spaces else {}
         for item in items:
             if isinstance(item, str):
                 written.append(Written(item))
-                raw.append("")
                 continue
             index = self.tags[item]
-            output, rewritten = outputs[index], self.pieces[index].rewritten
+            markup = self.pieces[index].rewritten or outputs[index]
             before, after = spaces.get(item, ("", ""))
-            written += [Written(before), Written(rewritten or output.plain, item), Written(after)]
-            raw += ["", rewritten or output.raw, ""]
-        escaped = self.escape(source.plain, written)
+            written += [Written(before), Written(markup, item), Written(after)]
+        escaped = self.escape(source, written)
         if escaped is None:
             return source
         line_ends = iter([piece.raw for piece in self.pieces if piece.role is Role.LINE_END])
         texts = []
-        for text, part, markup in zip(escaped, written, raw, strict=True):
-            if part.tag:
-                texts.append(markup if text == part.text else text)
-            elif self.passage.breaks:
-                first, *lines = text.split(BREAK)
-                texts.append(first + "".join([next(line_ends) + line for line in lines]))
-            else:
-                texts.append(text)
-        return Output("".join(texts), "".join(escaped))
+        for text, part in zip(escaped, written, strict=True):
+            has_breaks = self.passage.breaks and not part.tag
+            first, *lines = text.split(BREAK) if has_breaks else [text]
+            texts.append(first + "".join([next(line_ends) + line for line in lines]))
+        return "".join(texts)
 
     def _place_spaces(self, items: Sequence[Item]) -> dict[InlineTag, tuple[str, str]]:
         """Return the white space to write before and after each empty tag of a translation.
@@ -211,10 +192,9 @@ class Group:
     parts: "Sequence[Part]"
     finish: Callable[["Translations"], str]
 
-    def write(self, translations: "Translations") -> Output:
+    def write(self, translations: "Translations") -> str:
         """Return the written parts."""
-        text = self.finish(translations)
-        return Output(text, text)
+        return self.finish(translations)
 
 
 Part = str | Piece | Segment | Group
@@ -234,12 +214,9 @@ def find_segments(parts: Iterable[Part]) -> Iterator[Segment]:
             yield from find_segments(part.parts)
 
 
-def write_parts(parts: Iterable[Part], translations: Translations) -> Output:
+def write_parts(parts: Iterable[Part], translations: Translations) -> str:
     """Return the text of parts with the translations of their segments."""
-    outputs = [
-        Output(part, part) if isinstance(part, str) else part.write(translations) for part in parts
-    ]
-    return Output(*map("".join, zip(*outputs, strict=True))) if outputs else Output("", "")
+    return "".join([part if isinstance(part, str) else part.write(translations) for part in parts])
 
 
 def join_raw(pieces: Iterable[Piece]) -> str:

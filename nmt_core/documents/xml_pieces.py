@@ -103,7 +103,7 @@ def read_embedded(pieces: Sequence[Piece]) -> Group:
     inner: list[Piece] = []
     for piece in pieces:
         tags = split_tags(piece.text) if piece.role is Role.TEXT else ()
-        inner += [replace(each, raw=write(each.raw), plain=each.raw) for each in tags] or [piece]
+        inner += [replace(each, raw=write(each.raw)) for each in tags] or [piece]
     parts = [*make_parts(inner, partial(_escape_embedded, write=write))]
     return keep_unchanged(parts, raw, join_raw(inner), partial(ADJACENT.sub, ""))
 
@@ -118,7 +118,7 @@ def keep_unchanged(
 
     def write(translations: Translations) -> str:
         """Return the text of the parts."""
-        written = write_parts(parts, translations).raw
+        written = write_parts(parts, translations)
         return raw if written == split_raw else finish(written)
 
     return Group(parts, write)
@@ -128,7 +128,8 @@ def _escape_embedded(
     raw: str, written: Sequence[Written], *, write: Callable[[str], str]
 ) -> list[str]:
     """Return the parts of a translation, escaped as in the source, and for XML."""
-    escaped = escape_as_source(raw, written)
+    source = raw.replace(CDATA, "").replace(CDATA_END, "") if CDATA in raw else html.unescape(raw)
+    escaped = escape_as_source(source, written)
     return [text if part.tag else write(text) for text, part in zip(escaped, written, strict=True)]
 
 
