@@ -418,16 +418,6 @@ def test_scores_can_be_recomputed(project):
     assert metrics.sentences == len(rows) == TEST_LINES
 
 
-def test_evaluating_twice_writes_the_same_bytes(project, tmp_path):
-    again = evaluate.run(
-        project.settings["evaluate"], inputs(project), languages=LANGUAGES, reports=tmp_path
-    )
-
-    assert project.metrics["evaluate"] == again
-    for path in (path for path in project.reports.rglob("*") if path.is_file()):
-        assert path.read_bytes() == (tmp_path / path.relative_to(project.reports)).read_bytes()
-
-
 def test_export_translates_like_evaluation(project):
     """It works without the project, from raw text, and is sealed."""
     verify_bundle(project.export)

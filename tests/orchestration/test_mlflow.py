@@ -23,7 +23,6 @@ from stages.tracking.__main__ import app as program
 from stages.tracking.journal import PARENT, Journal
 from stages.tracking.run_metadata import open_evaluation, show_scores
 from stages.tracking.tracker import open_tracker, send
-from tests.support.processes import wait_for
 from tests.support.projects import PROJECT
 from tests.support.runs import journaled, only_run, points, runs, train
 
@@ -159,18 +158,6 @@ def test_killed_run_continues_without_repeated_points(database, first_words, las
     steps = list(range(1, 21))
     assert [(step, 1 / step) for step in steps] == points(database, "train/loss")
     assert only_run(database).info.status == "FINISHED"
-
-
-def test_repeated_measurements_are_sent_once(database):
-    """This holds even if MLflow had received everything before."""
-    with open_tracker("f") as tracker:
-        tracker.metrics({"train/loss": 0.5}, step=8)
-    with open_tracker("f") as tracker:
-        tracker.metrics({"train/loss": 0.25}, step=9)
-        assert wait_for(lambda: len(points(database, "train/loss")) == 2, seconds=120)
-        tracker.metrics({"train/loss": 0.5}, step=8)
-
-    assert [(8, 0.5), (9, 0.25)] == sorted(points(database, "train/loss"))
 
 
 def python(code: str) -> subprocess.Popen:

@@ -182,16 +182,6 @@ def test_sync_after_an_outage_sends_each_point_once(database, monkeypatch, tmp_p
     assert journaled("train/loss") == points(database, "train/loss")
 
 
-def test_next_stage_sends_data_of_an_outage(database, monkeypatch):
-    up = tracking.tracking_uri()
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", DEAD)
-    train(1, 5)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", up)
-    train(6, 10)
-
-    assert journaled("train/loss") == points(database, "train/loss")
-
-
 SERVED = """
 import json, sys
 from mlflow.pyfunc import load_model

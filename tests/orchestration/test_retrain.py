@@ -424,7 +424,7 @@ def test_student_learns_what_its_teacher_translates(here, distilled):
     kept = report["corpora"]["distilled"]["pairs"]["train"]
 
     assert lines / 2 < kept <= lines
-    assert f"{kept} of {lines} translations are kept" in left.log
+    assert f"{kept} of {lines} translations are usable" in left.log
     assert f"| kept | {kept} |" in left.shown["synthesis"]
     [copy] = (folder / "downloads/teachers").iterdir()
     assert seal.digest_bundle(copy) == teacher != seal.digest_bundle(folder / paths.EXPORT)

@@ -312,10 +312,3 @@ def test_devices_and_pipes_are_refused(tmp_path, name):
     ):
         with pytest.raises(CorpusError, match="is not a regular file"):
             read()
-
-
-def test_sizes_are_pairs_and_bytes_of_targets(text):
-    texts = text(b"ja\nnein\n", b"yes!\nno\n"), text(b"ja\tyes\nnein\tno\n", name="b")
-    corpora = [FilesCorpus(kind="files", train=one) for one in texts]
-
-    assert [tuple(one.estimate_size(LANGUAGES)) for one in corpora] == [(2, 6), (2, 5)]

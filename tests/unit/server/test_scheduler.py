@@ -252,11 +252,3 @@ async def test_engine_that_omits_lines_fails_the_requests(monkeypatch):
         assert [error.status for error in failed] == [500, 500]
         monkeypatch.setattr(translator, "search", search)
         assert await running.ask(["three"]) == ["THREE"]
-
-
-@in_a_loop
-async def test_alternatives_widen_the_search():
-    async with Running() as running:
-        search = SearchRequest(running.model, n_best=7)
-
-        assert len((await running.scheduler.search("me", search, ["line"], [4]))[0]) == 7

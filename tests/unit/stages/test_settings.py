@@ -1,37 +1,17 @@
 """Settings of the stages at their bounds, and values derived from them."""
 
 from pathlib import Path
-from typing import Annotated
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from nmt_core.base.errors import ConfigError
 from nmt_core.text.subwords import SubwordConfig
 from nmt_core.training.settings import Budget, InverseSquareRoot, WarmupDecay
 from stages.configure import compose
 from stages.configure.sections import build_all
-from stages.params import SECTIONS, EvaluateParams, TokenizeParams, TrainParams, build_section
+from stages.params import SECTIONS, TokenizeParams, TrainParams, build_section
 from tests.support.projects import PROJECT
-
-
-def fits(kind, name, value):
-    """Return whether a field accepts a value, for any values of the others."""
-    field = kind.model_fields[name]
-    try:
-        TypeAdapter(Annotated[field.annotation, field]).validate_python(value)
-    except ValidationError:
-        return False
-    return True
-
-
-def test_lists_of_settings_are_not_empty():
-    for kind, name, one in (
-        (EvaluateParams, "metrics", "bleu"),
-        (TrainParams, "initial_parts", "encoder"),
-    ):
-        assert fits(kind, name, [one])
-        assert not fits(kind, name, [])
 
 
 @pytest.mark.parametrize(

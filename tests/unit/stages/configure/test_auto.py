@@ -219,11 +219,14 @@ def test_a_gpu_has_its_own_speed_and_limit(project, monkeypatch):
     size = "download.corpora.demo.grammar.train_pairs=10000000"
     said = []
     found = compose_sections("data=demo", "train=auto", size, say=said.append)
-    compose_sections("data=demo", "model=auto", "train.budget.seconds=10", say=said.append)
+    ten_seconds = ["data=demo", "model=auto", "train.budget.seconds=10"]
+    for more in ([], ["train.compute.device=cpu"]):
+        compose_sections(*ten_seconds, *more, say=said.append)
 
     assert found["train"].budget.tokens == 1_000_000_000
     assert " some 1,000,000,000 target tokens " in said[0]
     assert " some 600,000 target tokens " in said[1]
+    assert " some 60,000 target tokens " in said[2]
 
 
 def test_an_explicit_model_keeps_its_shape(project):
@@ -258,24 +261,6 @@ def test_unknown_sizes_are_refused(project, monkeypatch):
     monkeypatch.setattr(DemoCorpus, "estimate_size", lambda *_, **__: None)
     with pytest.raises(ConfigError, match=r"demo; choose model= and train= yourself"):
         compose_sections("data=demo", *BOTH)
-
-
-@pytest.mark.parametrize(
-    ("wanted", "there", "device"),
-    [("auto", None, "cpu"), ("auto", "/bin/nvidia-smi", "cuda"), ("cpu", "/bin/nvidia-smi", "cpu")],
-)
-def test_a_gpu_is_found_without_torch(monkeypatch, wanted, there, device):
-    monkeypatch.setattr(auto.shutil, "which", lambda _: there)
-
-    assert device == auto.find_device(wanted)
-
-
-def test_presets_know_their_size(project):
-    """Without a download."""
-    demo = compose_sections("data=demo")["download"].corpora["demo"]
-    europarl = compose_sections("data=europarl")["download"].corpora["europarl"]
-    assert demo.estimate_size(LANGUAGES).pairs == demo.grammar.train_pairs
-    assert europarl.estimate_size(LANGUAGES) == Size(1_950_000, 1_950_000 * 150)
 
 
 def test_sizes_of_files_count_lines_and_target_bytes(tmp_path):

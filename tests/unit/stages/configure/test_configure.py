@@ -7,7 +7,6 @@ from itertools import combinations
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from omegaconf import OmegaConf
 
 from nmt_core.base.errors import ConfigError, CorpusError, NmtError
 from nmt_core.base.jobs import WorkersConfig
@@ -152,6 +151,8 @@ def test_an_unreadable_file_is_written_again(project, monkeypatch):
         ("train", {"sede": 1}),
         ("train", {"seed": "1"}),
         ("train", {"schedule": {"kind": "linear"}}),
+        ("train", {"initial_parts": []}),
+        ("evaluate", {"metrics": []}),
         ("download", {"corpora": {"own": {"kind": "demo", "pairs": 1}}}),
         ("trian", {}),
     ],
@@ -178,33 +179,6 @@ def test_a_later_group_wins():
     assert sections("data=europarl")["train"].budget.steps == 100_000
     assert sections("data=europarl", "train=quick")["train"].budget.steps == 1400
     assert sections("data=demo")["tokenize"].subwords.vocab_size == 3000
-
-
-def read_preset(name):
-    """A preset's base, and its content."""
-    own, start = OmegaConf.load(PROJECT / f"conf/model/{name}.yaml"), OmegaConf.create()
-    for base in own.pop("defaults", []):
-        if base == "_self_":
-            continue
-        [(group, chosen)] = {"/model": base}.items() if isinstance(base, str) else base.items()
-        start = OmegaConf.merge(start, *read_preset(f"..{group}/{chosen}"))
-    return start, own
-
-
-def leaves(value, place=()):
-    if not isinstance(value, dict):
-        yield place, value
-        return
-    for name, inner in value.items():
-        yield from leaves(inner, (*place, name))
-
-
-@pytest.mark.parametrize("name", GROUPS["model"])
-def test_presets_hold_only_differences(name):
-    start, own = (dict(leaves(OmegaConf.to_container(part))) for part in read_preset(name))
-
-    assert own
-    assert [] == [place for place in own if place in start and start[place] == own[place]]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,3 @@ class TestGenerate:
         monkeypatch.setattr(generation, "_draw", lambda seed, number: draw(seed, number % 400))
         with pytest.raises(CorpusError, match=r"raise train_pairs or lower validation_pairs"):
             generate(GrammarConfig(train_pairs=1, validation_pairs=20, test_pairs=1))
-
-    def test_an_empty_split_is_refused(self):
-        with pytest.raises(ValueError, match="test_pairs\n  Input should be greater than or equal"):
-            GrammarConfig(test_pairs=0)

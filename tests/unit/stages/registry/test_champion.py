@@ -65,14 +65,6 @@ def registry():
     return FakeRegistry(1)
 
 
-def test_champion_is_polled_and_fetched_once(registry, tmp_path):
-    folder, refused = tmp_path / "champion", {}
-    for number in (1, 1, 2, 2):
-        registry.number = number
-        assert fetch_champion(registry, folder, refused) == (folder, str(number), digest(number))
-    assert registry.fetched == [1, 2]
-
-
 @pytest.mark.parametrize("error", [ALTERED, RegistryError("another export")])
 def test_broken_champion_is_fetched_again_after_another(registry, tmp_path, error):
     folder, refused = tmp_path / "champion", {}
