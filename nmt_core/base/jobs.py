@@ -153,8 +153,9 @@ def run_in_order(
     """Yield an iterator over the folder and the result of each job, in the order of ``jobs``.
 
     A folder is removed when the next one is requested. All work has ended at the end of the block.
-    The function is at module level, depends only on its job, and writes large results into the
-    empty folder it receives. These temporary folders are next to ``output``, the final result.
+    The function is at module level, or a partial one with objects that all jobs share. It depends
+    only on its job, and writes large results into the empty folder it receives. These temporary
+    folders are next to ``output``, the final result.
 
     Raises:
         NmtError: if a process is killed.
@@ -233,11 +234,12 @@ def _run_in_processes(
     work: Callable[[SomeJob], tuple[Path, ResultT]], jobs: Sequence[SomeJob], processes: int
 ) -> Generator[tuple[Path, ResultT], None, None]:
     """Yield the results of all jobs in order; closing early waits for the running jobs."""
-    pool = ProcessPoolExecutor(processes, get_context("spawn"), _init_process, (os.getpid(),))
+    shared = os.getpid(), work
+    pool = ProcessPoolExecutor(processes, get_context("spawn"), _init_process, shared)
 
     def submit(job: SomeJob) -> Callable[[], tuple[Path, ResultT]]:
         with isolated_process_start():
-            return pool.submit(work, job).result
+            return pool.submit(_run, job).result
 
     try:
         yield from submit_ahead(submit, jobs, JOBS_PER_PROCESS * processes)
@@ -250,7 +252,16 @@ def _run_in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def _init_process(parent: int) -> None:
+def _init_process(parent: int, work: Callable[[Any], Any] = print) -> None:
     """Prepare a process; prevent the import of torch, which spaCy would import in vain."""
     end_with_parent(parent)
     sys.modules["torch"] = None  # type: ignore[assignment]
+    _WORK.append(work)
+
+
+_WORK: list[Callable[[Any], Any]] = []
+"""The work of this process, which arrives only once, because it may hold large objects."""
+
+
+def _run(job: Any) -> Any:
+    return _WORK[0](job)

@@ -8,7 +8,8 @@ of length, which reduce the cost of training, apply only to train.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from nmt_core.base import files
-from nmt_core.base.jobs import WorkersConfig, load_cached, run_in_order
+from nmt_core.base.jobs import WorkersConfig, run_in_order
 from nmt_core.corpora.filters import NO_TRANSLATION, FilterConfig, ScreenConfig, find_fault
 from nmt_core.corpora.parallel_text import (
     CorpusReading,
@@ -69,8 +70,6 @@ class FilterJob(PairRows):
     """The split of the text."""
     drop: tuple[Problem, ...]
     rules: FilterRules
-    screen: Path | None = None
-    """Folder of the screen of the corpus, if it has one."""
 
     @property
     def repair(self) -> Sequence[RepairName]:
@@ -92,11 +91,13 @@ Dropped = Counter[tuple[Split, str]]
 """Number of dropped pairs, by split and reason."""
 
 
-def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Examples]:
+def filter_rows(
+    screen: Screen | None, job: FilterJob, part: Path
+) -> tuple[CorpusReading, Dropped, Examples]:
     """Write accepted pairs with their digests; return problems, and dropped pairs with examples."""
     reading, dropped, examples = CorpusReading(), Dropped(), Examples()
     accepted: dict[Split, tuple[list[Pair], bytearray]] = {}
-    for pair, screened in _screen_pairs(job, reading):
+    for pair, screened in _screen_pairs(screen, job, reading):
         split, fault, noise = job.find_split(pair), None, None
         if job.text == "train":
             fault = find_fault(pair, job.rules.filters) or screened
@@ -114,9 +115,10 @@ def filter_rows(job: FilterJob, part: Path) -> tuple[CorpusReading, Dropped, Exa
     return reading, dropped, examples
 
 
-def _screen_pairs(job: FilterJob, reading: CorpusReading) -> Iterator[tuple[Pair, str | None]]:
+def _screen_pairs(
+    screen: Screen | None, job: FilterJob, reading: CorpusReading
+) -> Iterator[tuple[Pair, str | None]]:
     """Yield pairs with the filter of the screen that drops each, or None, in batches."""
-    screen = load_cached(Screen.load, job.screen) if job.screen else None
     numbered = read_pairs(job, drop=job.drop, reading=reading, repair=job.repair)
     while batch := [*islice(numbered, PAIRS_AT_ONCE)]:
         pairs = [pair for _, pair in batch]
@@ -203,11 +205,9 @@ def filter_corpus(
         for rows in cut_rows(text, workers.chunk_lines, scratch=scratch)
     ]
     train = [job for job in jobs if job.text == "train"]
-    screen, filtered.notices = _inspect(train, rules, scratch / "screen", name)
-    jobs = [replace(job, screen=screen) for job in jobs]
-    with run_in_order(
-        filter_rows, jobs, workers, output=scratch / "filtered", title=f"cleaning {name}"
-    ) as done:
+    screen, filtered.notices = _inspect(train, rules, name)
+    work, title = partial(filter_rows, screen), f"cleaning {name}"
+    with run_in_order(work, jobs, workers, output=scratch / "filtered", title=title) as done:
         for job, (part, (reading, dropped, examples)) in zip(jobs, done, strict=True):
             for pairs in staged:
                 pairs.take(part)
@@ -222,9 +222,9 @@ def filter_corpus(
 
 
 def _inspect(
-    train: Sequence[FilterJob], rules: FilterRules, folder: Path, name: str
-) -> tuple[Path | None, list[str]]:
-    """Inspect a corpus if this is configured; return the folder of its screen, and notices."""
+    train: Sequence[FilterJob], rules: FilterRules, name: str
+) -> tuple[Screen | None, list[str]]:
+    """Inspect a corpus if this is configured; return its screen, if it has one, and notices."""
     look, config = rules.filters.look, rules.filters.screen
     if not rules.languages or not train or (look is None and config is None):
         return None, []
@@ -238,5 +238,4 @@ def _inspect(
     if config is None or not screened:
         return None, notices
     source, target = rules.languages
-    learn_screen(pairs, (source, target), config).save(folder)
-    return folder, notices
+    return learn_screen(pairs, (source, target), config), notices

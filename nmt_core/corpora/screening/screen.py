@@ -8,12 +8,10 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self, get_args
+from typing import get_args
 
 import numpy as np
 
-from nmt_core.base import files
 from nmt_core.base.errors import CorpusError
 from nmt_core.corpora.filters import PLAINLY_WRONG, FilterName, ScreenConfig, count_letters
 from nmt_core.corpora.parallel_text import Pair
@@ -90,39 +88,6 @@ class Screen:
         return -min(
             (nats + median * ADDED_WORDS) / (words + ADDED_WORDS) for (nats, words), median in gains
         )
-
-    def save(self, folder: Path) -> None:
-        """Write ``screen.npz`` into a folder atomically."""
-        with files.whole_folder(folder) as part:
-            np.savez_compressed(
-                part / "screen.npz",
-                languages=self.languages,
-                source=self.words.words[0],
-                target=self.words.words[1],
-                levels=self.words.levels,
-                gains=self.gains,
-                ratio=self.ratio,
-                thresholds=[self.thresholds[name] for name in FILTERS],
-            )
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Return the screen of a folder; raise a CorpusError if it is not valid."""
-        try:
-            with np.load(folder / "screen.npz", allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-            source, target, *gains = (
-                arrays[name].tolist() for name in ("source", "target", "gains")
-            )
-            return cls(
-                tuple(arrays["languages"].tolist()),
-                WordPairs((source, target), arrays["levels"]),
-                tuple(*gains),
-                float(arrays["ratio"]),
-                dict(zip(FILTERS, arrays["thresholds"].tolist(), strict=True)),
-            )
-        except (OSError, ValueError, LookupError, TypeError) as error:
-            raise CorpusError(f"{folder} is not a screen ({error}); learn it again") from None
 
 
 def measure_repetition(pair: Pair) -> float:
