@@ -120,6 +120,9 @@ NO_TRANSLATION = frozenset({"length_ratio", "untranslated"})
 _VARIATION_SELECTORS = {*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)}
 """Characters that change the glyph before them, such as the colour of an emoji."""
 
+_SHARP_S, _MICRO = b"\xdf", b"\xb5"
+"""Letters of Latin-1 that casefold to two letters, and to a letter beyond Latin-1."""
+
 
 class MarkTable(dict[int, str]):
     """A table for ``str.translate`` that replaces punctuation, symbols, separators and controls.
@@ -131,7 +134,7 @@ class MarkTable(dict[int, str]):
     def __init__(self, replacement: str) -> None:
         super().__init__()
         self._replacement = replacement
-        signs = [self[code] for code in range(256)]
+        signs = [self[ord(chr(code).lower())] for code in range(256)]
         self._latin = "".join(sign or " " for sign in signs).encode("latin-1")
         self._dropped = bytes(code for code, sign in enumerate(signs) if not sign)
 
@@ -143,14 +146,19 @@ class MarkTable(dict[int, str]):
             self[code] = self._replacement if category[0] in "PSZC" else chr(code)
         return self[code]
 
-    def replace(self, line: str) -> str:
-        """Return a line in NFC, with these characters replaced."""
+    def fold(self, line: str) -> str:
+        """Return a line, case-folded and in NFC, with these characters replaced."""
+        folded = unicodedata.normalize("NFC", line.casefold()).translate(self)
+        return unicodedata.normalize("NFC", folded)  # a letter may now precede its accent
+
+    def fold_latin(self, line: str) -> str:
+        """Return the same for a line of Latin-1, but much faster; "" for nearly all other lines."""
         try:
-            latin = line.encode("latin-1")  # much faster; always in NFC
+            latin = line.encode("latin-1")
         except UnicodeEncodeError:
-            replaced = unicodedata.normalize("NFC", line).translate(self)
-            return unicodedata.normalize("NFC", replaced)  # a letter may now precede its accent
-        return latin.translate(self._latin, self._dropped).decode("latin-1")
+            return ""
+        latin = latin.replace(_SHARP_S, b"ss").translate(self._latin, self._dropped)
+        return "" if _MICRO in latin else latin.decode("latin-1")
 
 
 _COMPARABLE = MarkTable("")
@@ -159,6 +167,7 @@ _WIDE = re.compile(
     "([\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])|[\u3041-\u30ff\uac00-\ud7a3]"
 )
 """A Chinese character, in any language, as a group; or one of Hiragana, Katakana and Hangul."""
+_MAY_BE_WIDE = re.compile("[\u3041-\U0003ffff]")
 
 
 @lru_cache(maxsize=2)  # several functions compare the sides of the same pair
@@ -168,8 +177,10 @@ def make_comparison_key(line: str) -> str:
     The key is the line as a model sees it (``normalize``), case-folded, in NFC, without
     punctuation, symbols and white space; a line of these alone is its own key.
     """
-    folded = normalize(line).casefold()
-    return _COMPARABLE.replace(folded) or unicodedata.normalize("NFC", folded)
+    if key := _COMPARABLE.fold_latin(line):  # in Latin-1, normalize changes only what this removes
+        return key
+    line = normalize(line)
+    return _COMPARABLE.fold(line) or unicodedata.normalize("NFC", line.casefold())
 
 
 def count_letters(line: str) -> int:
@@ -178,7 +189,7 @@ def count_letters(line: str) -> int:
     An ideograph counts as three, a syllable as two, so that English and Japanese sentences of the
     Tanaka corpus have the same median length.
     """
-    wide = () if line.isascii() else _WIDE.findall(line)
+    wide = _WIDE.findall(line) if not line.isascii() and _MAY_BE_WIDE.search(line) else ()
     return len(line) + len(wide) + len("".join(wide))
 
 

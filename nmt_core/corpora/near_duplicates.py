@@ -8,19 +8,18 @@ al. 2011, "Pass-Join: A Partition-based Method for Similarity Joins", sections 3
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain, pairwise, repeat
+from functools import partial
+from itertools import chain, islice, pairwise, repeat
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
 from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
+from nmt_core.base.random import make_generator
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.text.words import UNSPACED
 
@@ -32,12 +31,23 @@ _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _SPACED = MarkTable(" ")
 
-_UNKNOWN = "\0"
-"""The code of a word that no held-out sentence has."""
+UNKNOWN = 0
+"""The number of a word that no held-out sentence has."""
 
-_SURROGATES = range(0xD800, 0xE000)
-_CODES = 0x10FFFF - len(_SURROGATES)
-"""Number of characters that can be codes of words."""
+MAX_RUN = 4
+"""Maximum number of words that are compared of a piece, from its beginning."""
+
+FILTER_SIZE = 32
+"""Minimum size of the filter of pieces, per piece."""
+
+FACTOR = np.uint64(0x9E3779B97F4A7C15)
+"""The factor of a polynomial hash of words."""
+
+LINES_AT_ONCE = 2000
+"""Size of a batch of lines; larger batches need more memory and save no time."""
+
+Numbers = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
 
 
 class NearExample(NamedTuple):
@@ -68,42 +78,62 @@ class SentenceIndex:
     """
 
     def __init__(self, sentences: Sequence[str], distance: float) -> None:
-        self._codes: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
         self._sentences = [
-            "".join([self._encode(word) for word in cut_words(line)]) for line in sentences
+            [self._numbers.setdefault(word, len(self._numbers) + 1) for word in cut_words(line)]
+            for line in sentences
         ]
-        self._edits = [allow_edits(len(words), distance) for words in self._sentences]
-        pieces: dict[str, list[tuple[int, int]]] = {}
-        for number, words in enumerate(self._sentences):
-            for begin, end in cut_pieces(len(words), self._edits[number] + 1):
-                pieces.setdefault(words[begin:end], []).append((number, begin))
-        self._pieces = AhoCorasick(list(pieces), implementation=Implementation.ContiguousNFA)
-        self._occurrences = list(pieces.values())
+        drawn = make_generator(0, "words")
+        self._hashes = drawn.integers(2**64, size=len(self._numbers) + 1, dtype=np.uint64)
+        self._lengths = np.array([*map(len, self._sentences)], np.int64)
+        self._edits = np.array([allow_edits(n, distance) for n in self._lengths.tolist()], np.int64)
+        pieces: list[tuple[int, int, int]] = []
+        for number, (words, edits) in enumerate(zip(self._sentences, self._edits, strict=True)):
+            runs = [*_hash_runs(self._hashes[words])]
+            for begin, end in cut_pieces(len(words), edits + 1):
+                pieces.append((int(runs[min(end - begin, MAX_RUN) - 1][begin]), number, begin))
+        table = np.array(sorted(pieces), np.uint64).reshape(-1, 3).T
+        self._keys, self._pieces = np.ascontiguousarray(table[0]), table[1:].astype(np.int64)
+        bits = (FILTER_SIZE * len(pieces)).bit_length()
+        self._filter, self._shift = np.zeros(2**bits, np.bool_), np.uint64(64 - bits)
+        self._filter[self._keys >> self._shift] = True
 
-    def find_near(self, line: str) -> dict[int, int]:
-        """Return the number of edits to each near duplicate, by its index."""
-        words = "".join(map(self._codes.get, cut_words(line), repeat(_UNKNOWN)))
-        near, compared = dict[int, int](), set[int]()
-        for piece, place, _ in self._pieces.find_matches_as_indexes(words, overlapping=True):
-            for number, begin in self._occurrences[piece]:
-                limit = self._edits[number]
-                if (
-                    number not in compared
-                    and abs(place - begin) <= limit
-                    and abs(len(words) - len(self._sentences[number])) <= limit
-                ):
-                    compared.add(number)
-                    edits = Levenshtein.distance(self._sentences[number], words, score_cutoff=limit)
-                    if edits <= limit:
-                        near[number] = edits
+    def find_near(self, lines: Sequence[str]) -> dict[int, dict[int, int]]:
+        """Return the number of edits to each near duplicate of each line, by their indices."""
+        words = [*map(cut_words, lines)]
+        starts = np.cumsum([0, *map(len, words)])
+        numbers = map(self._numbers.get, chain.from_iterable(words), repeat(UNKNOWN))
+        codes = np.fromiter(numbers, np.int64, starts[-1])
+        near: dict[int, dict[int, int]] = {}
+        for row, number in sorted(self._list_candidates(codes, starts)):
+            line, limit = codes[starts[row] : starts[row + 1]].tolist(), int(self._edits[number])
+            edits = Levenshtein.distance(self._sentences[number], line, score_cutoff=limit)
+            if edits <= limit:
+                near.setdefault(row, {})[number] = edits
         return near
 
-    def _encode(self, word: str) -> str:
-        """Return the character that represents a word."""
-        if word not in self._codes:
-            code = len(self._codes) % _CODES + 1
-            self._codes[word] = chr(code if code < _SURROGATES.start else code + len(_SURROGATES))
-        return self._codes[word]
+    def _list_candidates(self, codes: Numbers, starts: Numbers) -> set[tuple[int, int]]:
+        """Return each line with the sentences of similar length that share a piece with it."""
+        candidates: set[tuple[int, int]] = set()
+        for runs in _hash_runs(self._hashes[codes]):
+            places = np.flatnonzero(self._filter[runs >> self._shift])
+            first, last = (np.searchsorted(self._keys, runs[places], s) for s in ("left", "right"))
+            counts = last - first
+            places, skipped = np.repeat([places, first + counts - np.cumsum(counts)], counts, 1)
+            numbers, begins = self._pieces[:, skipped + np.arange(len(skipped))]
+            rows, edits = np.searchsorted(starts, places, "right") - 1, self._edits[numbers]
+            near = np.abs(places - starts[rows] - begins) <= edits
+            near &= np.abs(np.diff(starts)[rows] - self._lengths[numbers]) <= edits
+            candidates.update(zip(rows[near].tolist(), numbers[near].tolist(), strict=True))
+        return candidates
+
+
+def _hash_runs(words: Hashes) -> Iterator[Hashes]:
+    """Yield, for each size up to ``MAX_RUN``, the hash of the run that begins at each word."""
+    runs = words
+    for size in range(1, MAX_RUN + 1):
+        yield runs
+        runs = runs[:-1] * FACTOR + words[size:]
 
 
 def cut_words(line: str) -> list[str]:
@@ -111,10 +141,10 @@ def cut_words(line: str) -> list[str]:
 
     In scripts without spaces, every character is a word.
     """
-    spaced = _SPACED.replace(line.casefold())
-    if spaced.isascii() or not _HAS_UNSPACED.search(spaced):
-        return spaced.split()
-    return _WORDS.findall(spaced)
+    if latin := _SPACED.fold_latin(line):
+        return latin.split()
+    spaced = _SPACED.fold(line)
+    return _WORDS.findall(spaced) if _HAS_UNSPACED.search(spaced) else spaced.split()
 
 
 def allow_edits(words: int, distance: float) -> int:
@@ -128,41 +158,24 @@ def cut_pieces(words: int, count: int) -> Iterator[tuple[int, int]]:
     return ((begin, end) for begin, end in pairwise(bounds) if begin < end)
 
 
-@dataclass(frozen=True)
-class CompareJob(Job):
-    """Training pairs, and the held-out sentences to compare them with."""
-
-    held_out: tuple[Path, ...]
-    """Files of held-out sentences, one per side."""
-    digests: tuple[str, ...]
-    """Digests of these files."""
-    distance: float
-
-
 NearPair = tuple[int, tuple[str, ...], tuple[dict[int, int], ...]]
 """A training pair with near duplicates: its index, its lines, and edits by the index of each near
 duplicate for each side."""
 
 
-def compare(job: CompareJob, part: Path) -> list[NearPair]:
-    """Return the training pairs with near duplicates."""
-    del part
-    indices = [
-        _load_index(path, digest, job.distance)
-        for path, digest in zip(job.held_out, job.digests, strict=True)
-    ]
-    sides = zip(*(span.read() for span in job.spans), strict=True)
-    near = (
-        (row, lines, tuple(map(SentenceIndex.find_near, indices, lines)))
-        for row, lines in enumerate(sides, start=job.spans[0].first - 1)
-    )
-    return [pair for pair in near if any(pair[-1])]
-
-
-@lru_cache(maxsize=2)  # one per side
-def _load_index(path: Path, digest: str, distance: float) -> SentenceIndex:
-    del digest  # a key of the cache, because the file at this path may change
-    return SentenceIndex(list(files.read_lines(path)), distance)
+def compare(indices: Sequence[SentenceIndex], job: Job, _: Path) -> list[NearPair]:
+    """Return the training pairs with near duplicates in the index of a side."""
+    pairs = zip(*(span.read() for span in job.spans), strict=True)
+    near: list[NearPair] = []
+    first = job.spans[0].first - 1
+    while batch := [*islice(pairs, LINES_AT_ONCE)]:
+        sides = [*map(SentenceIndex.find_near, indices, zip(*batch, strict=True))]
+        near += [
+            (first + row, batch[row], tuple(side.get(row, {}) for side in sides))
+            for row in sorted(set().union(*sides))
+        ]
+        first += len(batch)
+    return near
 
 
 def find_near_pairs(
@@ -179,19 +192,18 @@ def find_near_pairs(
         train: file of each side.
         held_out: file of each side.
         distance: maximum number of edits per word of a held-out sentence.
-        workers: processes or a cluster.
+        workers: processes.
         scratch: folder for temporary files.
     """
-    paths = tuple(path.absolute() for path in held_out.values())
-    digests = tuple(map(files.sha256, paths))
     columns = [split_file(path, workers.chunk_lines) for path in train.values()]
-    jobs = [CompareJob(spans, paths, digests, distance) for spans in zip(*columns, strict=True)]
-    sentences = [list(files.read_lines(path)) for path in paths]
+    jobs = [Job(spans) for spans in zip(*columns, strict=True)]
+    sentences = [list(files.read_lines(path)) for path in held_out.values()]
+    work = partial(compare, [SentenceIndex(side, distance) for side in sentences])
     rows: list[int] = []
     counts = np.zeros(len(sentences[0]), dtype=np.int64)
     examples: dict[int, NearExample] = {}
     title = "finding near duplicates"
-    with run_in_order(compare, jobs, workers, output=scratch / "compared", title=title) as done:
+    with run_in_order(work, jobs, workers, output=scratch / "compared", title=title) as done:
         for row, lines, near in chain.from_iterable(pairs for _, pairs in done):
             rows.append(row)
             counts[sorted(set().union(*near))] += 1

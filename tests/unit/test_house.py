@@ -13,9 +13,9 @@ SHARED_NAMES = {"main"}
 """Public names that several files define: each module that runs as a program has a ``main``."""
 
 BUDGETS = {
-    "nmt_core/base": 1980,
+    "nmt_core/base": 1991,
     "nmt_core/cli": 1740,
-    "nmt_core/corpora": 5248,
+    "nmt_core/corpora": 5235,
     "nmt_core/data": 1707,
     "nmt_core/documents": 4184,
     "nmt_core/evaluation": 1576,
@@ -34,7 +34,7 @@ BUDGETS = {
     "tests/unit/base": 1069,
     "tests/unit/benchmarks": 138,
     "tests/unit/cli": 1433,
-    "tests/unit/corpora": 4162,
+    "tests/unit/corpora": 4144,
     "tests/unit/data": 364,
     "tests/unit/documents": 2626,
     "tests/unit/evaluation": 1419,

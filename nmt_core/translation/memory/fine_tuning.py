@@ -72,7 +72,7 @@ def split_corrections(
         index = SentenceIndex([*chain.from_iterable(e[:2] for e in split.held_out)], distance)
         candidates, split.learnt = split.learnt, []
         for each in candidates:
-            is_near = any(index.find_near(side) for side in each[:2])
+            is_near = index.find_near(each[:2])
             (split.dropped["near_held_out"] if is_near else split.learnt).append(each)
     return split
 

@@ -372,4 +372,4 @@ def test_train_keeps_no_near_duplicates(clean, train, test):
     pairs = done[-1]
     for side in ("source", "target"):
         index = SentenceIndex([getattr(pair, side) for pair in pairs["test"]], 0.4)
-        assert not any(index.find_near(getattr(pair, side)) for pair in pairs["train"])
+        assert not index.find_near([getattr(pair, side) for pair in pairs["train"]])
