@@ -14,12 +14,11 @@ from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import Document, LanguageMarks
 from nmt_core.documents.ooxml import FORMAT, SPACED, Run, make_run_parts, split_run
-from nmt_core.documents.segments import Part, Piece, Role, join_raw
+from nmt_core.documents.segments import Part, Piece, Role, join_raw, keep_unchanged
 from nmt_core.documents.xml_pieces import (
     MAX_NOTE_DEPTH,
     XmlPiece,
     join_whole,
-    keep_unchanged,
     read_elements,
     read_text_of,
     scan_xml,

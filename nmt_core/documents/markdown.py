@@ -26,15 +26,13 @@ from nmt_core.documents.markdown_markup import (
 from nmt_core.documents.plain_text import drop_blank_lines
 from nmt_core.documents.segments import (
     BREAK,
-    Group,
     Part,
     Piece,
     Role,
-    Translations,
     Written,
     escape_by,
+    keep_unchanged,
     make_parts,
-    write_parts,
 )
 from nmt_core.text.words import Span
 
@@ -126,16 +124,11 @@ class _Parser:
         for block in self._find_blocks():
             yield self.text[at : block.place.start]
             if block.is_html:
-                parts, is_valid = (
-                    list(split_html(block.content, LanguageMarks(None))),
-                    self._is_html,
-                )
+                parts = [*split_html(block.content, LanguageMarks(None))]
             else:
-                parts = list(make_parts(list(self._find_pieces(block.content)), self._escape))
-                is_valid = partial(self._has_same_markup, block.content)
+                parts = [*make_parts([*self._find_pieces(block.content)], self._escape)]
             raw, at = self.text[slice(*block.place)], block.place.end
-            write = partial(_write_block, parts=parts, block=block, raw=raw, is_valid=is_valid)
-            yield Group(parts, write)
+            yield keep_unchanged(parts, raw, block.content, partial(self._write, block, raw))
         yield self.text[at:]
 
     def _show_lines(self) -> Iterator[str]:
@@ -157,9 +150,13 @@ class _Parser:
                 boxes.append(indent + INDENT)
             yield "" if syntax else line
 
-    def _is_html(self, text: str) -> bool:
-        """Return whether a text is a single block of HTML."""
-        return [token.type for token in self.checker.parse(text)] == ["html_block"]
+    def _write(self, block: _Block, raw: str, content: str) -> str:
+        """Return a translated block, or the source if the markup would change."""
+        if block.is_html:
+            is_valid = [token.type for token in self.checker.parse(content)] == ["html_block"]
+        else:
+            is_valid = self._has_same_markup(block.content, content)
+        return block.write(content) if is_valid else raw
 
     def _escape(self, raw: str, written: Sequence[Written]) -> list[str] | None:
         """Return the parts of a translation with the markup of the source; None if impossible."""
@@ -293,15 +290,3 @@ def _join_lines(gaps: Sequence[str], content: str) -> str:
     first, *lines = content.split("\n")
     following = (gap + line.lstrip() for gap, line in zip(gaps, lines, strict=False))
     return first + "".join(following)  # a translation may have fewer lines
-
-
-def _write_block(
-    translations: Translations,
-    parts: Sequence[Part],
-    block: _Block,
-    raw: str,
-    is_valid: Callable[[str], bool],
-) -> str:
-    """Return the translation of a block if its markup is valid, or else the source."""
-    content = write_parts(parts, translations)
-    return block.write(content) if content != block.content and is_valid(content) else raw

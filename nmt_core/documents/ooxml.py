@@ -7,18 +7,26 @@ become pairs of inline tags; a translation is written as new runs.
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
 from nmt_core.documents.document import Document, Reason, Untranslated, decode_declared
-from nmt_core.documents.segments import HARD_BREAK, Part, Piece, Role, Written, join_raw, make_parts
+from nmt_core.documents.segments import (
+    HARD_BREAK,
+    Part,
+    Piece,
+    Role,
+    Written,
+    join_raw,
+    keep_unchanged,
+    make_parts,
+)
 from nmt_core.documents.xml_pieces import (
     XmlPiece,
     join_whole,
-    keep_unchanged,
     read_elements,
     read_text_of,
     scan_xml,
@@ -256,8 +264,22 @@ def read_workbook(data: bytes, _: LanguageCodes | None = None) -> Document[bytes
     if formulas:
         read[BOOK] = files[BOOK]
     untranslated = Untranslated()
-    read_cell = partial(_read_cell, compared=compared, columns=columns, untranslated=untranslated)
-    return read_archived(data, read, partial(_read_sheet, read=read_cell), untranslated)
+
+    def read_cell(pieces: Sequence[XmlPiece]) -> Iterator[Part]:
+        content = read_text_of(pieces)
+        is_compared = _fold(content) in compared and any(map(str.isalpha, content))
+        if content in columns or is_compared:
+            untranslated[Reason.COMPARED] += content not in columns
+            yield join_whole(pieces)
+        else:
+            yield from read_runs(pieces, CELL, is_cell=True)
+
+    def read_sheet(name: str, text: str) -> Iterable[Part]:
+        if name == BOOK:
+            return [_request_calculation(text)]
+        return read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read_cell)
+
+    return read_archived(data, read, read_sheet, untranslated)
 
 
 def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
@@ -272,31 +294,6 @@ def _list_literals(formulas: Iterable[str]) -> Iterator[str]:
 def _fold(text: str) -> str:
     """Return a text for comparison as in Excel, without the operator of a criterion: ``<>Yes``."""
     return text.lstrip("<>=").strip().casefold()
-
-
-def _read_sheet(
-    name: str, text: str, *, read: Callable[[Sequence[XmlPiece]], Iterator[Part]]
-) -> Iterable[Part]:
-    if name == BOOK:
-        return [_request_calculation(text)]
-    return read_elements(scan_xml(text), lambda tag: tag.name in {"si", "is"}, read)
-
-
-def _read_cell(
-    pieces: Sequence[XmlPiece],
-    *,
-    compared: Container[str],
-    columns: Container[str],
-    untranslated: Untranslated,
-) -> Iterator[Part]:
-    """Yield the parts of the text of a cell."""
-    content = read_text_of(pieces)
-    is_compared = _fold(content) in compared and any(map(str.isalpha, content))
-    if content in columns or is_compared:
-        untranslated[Reason.COMPARED] += content not in columns
-        yield join_whole(pieces)
-    else:
-        yield from read_runs(pieces, CELL, is_cell=True)
 
 
 def _request_calculation(book: str) -> str:

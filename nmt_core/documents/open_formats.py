@@ -60,18 +60,17 @@ def read_open_document(data: bytes, _: LanguageCodes | None = None) -> Document[
 
 
 def _read_paragraphs(pieces: Sequence[XmlPiece], depth: int = 0) -> Iterator[Part]:
-    """Yield the parts of elements that may contain paragraphs; ``depth`` counts outer notes."""
-    read = partial(_read_paragraph, depth=depth)
-    yield from read_elements(pieces, _is_paragraph, read, KEPT)
+    """Return the parts of elements that may contain paragraphs; ``depth`` counts outer notes."""
+
+    def read(content: Sequence[XmlPiece]) -> Iterator[Part]:
+        return make_parts([*_read_inline(content, depth)], escape_by(write_xml))
+
+    return read_elements(pieces, _is_paragraph, read, KEPT)
 
 
 def _is_paragraph(piece: XmlPiece) -> bool:
     is_description = piece.prefix == "svg:" and piece.name in DESCRIPTIONS
     return is_description or (piece.prefix == PREFIX and piece.name in PARAGRAPHS)
-
-
-def _read_paragraph(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Part]:
-    yield from make_parts([*_read_inline(pieces, depth)], escape_by(write_xml))
 
 
 def _read_inline(pieces: Sequence[XmlPiece], depth: int) -> Iterator[Piece]:

@@ -171,15 +171,13 @@ REPLACEMENTS = {"-->": "→", "<": "‹", "{": "("}
 
 def read_subtitles(text: str) -> Document[str]:
     """Return subtitles as a document."""
-    pieces = list(_parse(text))
-    if not text.startswith(WEBVTT):
-        return make_document(make_parts(pieces, partial(_escape, write=_avoid_markup)))
-    for piece in pieces:
-        if piece.role is Role.TEXT:
-            piece.text = html.unescape(piece.raw)
-    return make_document(
-        make_parts(pieces, partial(_escape, write=partial(html.escape, quote=False)))
-    )
+    pieces, write = [*_parse(text)], _avoid_markup
+    if text.startswith(WEBVTT):
+        write = partial(html.escape, quote=False)
+        for piece in pieces:
+            if piece.role is Role.TEXT:
+                piece.text = html.unescape(piece.raw)
+    return make_document(make_parts(pieces, partial(_escape, write=write)))
 
 
 def _escape(_: str, written: Sequence[Written], *, write: Callable[[str], str]) -> list[str]:

@@ -230,11 +230,6 @@ class DocumentTranslator:
         source = self.segmenter.language
         return (source, self.target) if source and self.target else None
 
-    def translate(self, document: Document[Result]) -> Result:
-        """Return a translated document."""
-        plan, translations = self.translate_passages(document.passages)
-        return plan.write(document, translations, self.review_below)
-
     def translate_passages(self, passages: Sequence[Passage]) -> tuple[Plan, list[Translation]]:
         """Return the plan of passages, and a translation of each of its lines.
 

@@ -219,6 +219,22 @@ def write_parts(parts: Iterable[Part], translations: Translations) -> str:
     return "".join([part if isinstance(part, str) else part.write(translations) for part in parts])
 
 
+def keep_unchanged(
+    parts: Sequence[Part], raw: str, split_raw: str, finish: Callable[[str], str] = str
+) -> Group:
+    """Return a group of parts that is written as ``raw`` if its text equals ``split_raw``.
+
+    ``finish`` is applied to any other text.
+    """
+
+    def write(translations: Translations) -> str:
+        """Return the text of the parts."""
+        written = write_parts(parts, translations)
+        return raw if written == split_raw else finish(written)
+
+    return Group(parts, write)
+
+
 def join_raw(pieces: Iterable[Piece]) -> str:
     """Return the source text of pieces."""
     return "".join([piece.raw for piece in pieces])

@@ -19,11 +19,10 @@ from nmt_core.documents.segments import (
     Part,
     Piece,
     Role,
-    Translations,
     Written,
     join_raw,
+    keep_unchanged,
     make_parts,
-    write_parts,
 )
 
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -104,33 +103,15 @@ def read_embedded(pieces: Sequence[Piece]) -> Group:
     for piece in pieces:
         tags = split_tags(piece.text) if piece.role is Role.TEXT else ()
         inner += [replace(each, raw=write(each.raw)) for each in tags] or [piece]
-    parts = [*make_parts(inner, partial(_escape_embedded, write=write))]
+
+    def escape(raw: str, written: Sequence[Written]) -> list[str]:
+        """Return the parts of a translation, escaped as in the source, and for XML."""
+        source = raw if write is _write_cdata else html.unescape(raw)
+        parts = zip(escape_as_source(source, written), written, strict=True)
+        return [text if part.tag else write(text) for text, part in parts]
+
+    parts = [*make_parts(inner, escape)]
     return keep_unchanged(parts, raw, join_raw(inner), partial(ADJACENT.sub, ""))
-
-
-def keep_unchanged(
-    parts: Sequence[Part], raw: str, split_raw: str, finish: Callable[[str], str] = str
-) -> Group:
-    """Return a group of parts that is written as ``raw`` if its text equals ``split_raw``.
-
-    ``finish`` is applied to any other text.
-    """
-
-    def write(translations: Translations) -> str:
-        """Return the text of the parts."""
-        written = write_parts(parts, translations)
-        return raw if written == split_raw else finish(written)
-
-    return Group(parts, write)
-
-
-def _escape_embedded(
-    raw: str, written: Sequence[Written], *, write: Callable[[str], str]
-) -> list[str]:
-    """Return the parts of a translation, escaped as in the source, and for XML."""
-    source = raw.replace(CDATA, "").replace(CDATA_END, "") if CDATA in raw else html.unescape(raw)
-    escaped = escape_as_source(source, written)
-    return [text if part.tag else write(text) for text, part in zip(escaped, written, strict=True)]
 
 
 def set_attribute(tag: str, name: str, value: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,7 +206,12 @@ def try_length_penalties(
         references: reference translations.
         measure: returns the score of translations; higher is better.
     """
-    attempt = partial(_try, translator, lines, references, measure)
+
+    def attempt(penalty: float) -> LengthPenaltyTrial:
+        texts = set_length_penalty(translator, penalty).translate_sentences(lines)
+        ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
+        return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
+
     trials = [attempt(translator.config.beam.length_penalty)]
     shortage = 1 - trials[0].length_ratio
     if abs(shortage) <= LENGTH_TOLERANCE:
@@ -220,18 +224,6 @@ def try_length_penalties(
                 trials.append(attempt(penalty - step / 2))
             break
     return trials
-
-
-def _try(
-    translator: Translator,
-    lines: Sequence[str | Tokenized],
-    references: Sequence[str],
-    measure: Callable[[Sequence[str]], float],
-    penalty: float,
-) -> LengthPenaltyTrial:
-    texts = set_length_penalty(translator, penalty).translate_sentences(lines)
-    ratio = sum(map(len, texts)) / max(1, sum(map(len, references)))
-    return LengthPenaltyTrial(length_penalty=penalty, score=measure(texts), length_ratio=ratio)
 
 
 def set_length_penalty(translator: Translator, penalty: float) -> Translator:

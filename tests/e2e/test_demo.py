@@ -6,8 +6,7 @@ import pytest
 
 from nmt_core import Translator
 from nmt_core.base import files
-from nmt_core.documents.html import read_html
-from nmt_core.documents.plain_text import read_plain_text
+from nmt_core.documents.formats import translate_data
 from stages.demo.corpus import FIRST_SENTENCES
 from tests.support.projects import PROJECT, begin
 from tests.support.reader import list_examples
@@ -70,11 +69,11 @@ def test_document_examples_translate_as_shown(demo, document):
     documents = Translator.load(demo / "models/export").open_documents()
     said = (PROJECT / document).read_text()
     translated = {
-        text: documents.translate((read_html if "<" in text else read_plain_text)(text))
+        text: translate_data(text.encode(), "html" if "<" in text else "text", documents).data
         for text in list_examples(document)
     }
 
-    assert {} == {text: one for text, one in translated.items() if one not in said}
+    assert {} == {text: one for text, one in translated.items() if one.decode() not in said}
 
 
 def test_number_of_alternatives_is_as_requested(demo):

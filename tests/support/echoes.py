@@ -40,11 +40,11 @@ class Echo:
 
     def __call__(self, lines, /, *, links):
         self.calls.append((list(lines), links))
-        answers = map(self.answer, lines)
-        return [Answer(each) if isinstance(each, str) else each for each in answers]
+        return [Answer(each) if isinstance(each, str) else each for each in map(self.answer, lines)]
 
     def translate(self, document):
-        return self.translator.translate(document)
+        plan, translations = self.translator.translate_passages(document.passages)
+        return plan.write(document, translations, self.translator.review_below)
 
 
 SIGNS = {Role.OPEN: "<", Role.CLOSE: ">", Role.EMPTY: "*"}

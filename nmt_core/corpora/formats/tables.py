@@ -13,9 +13,8 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, Any
@@ -60,7 +59,7 @@ def read_tsv(path: Path, languages: Languages) -> PairedUnits:
     """Return the units of a .tsv with or without a header."""
     first = next(_read_plain(path), [])
     if find_columns(first, languages) is not None:
-        return read_table(partial(_parse, path, "\t"), path, languages)
+        return read_table(_parse(path, "\t"), path, languages)
     return PairedUnits(_read_plain(path), RowPlace(), plain=True)
 
 
@@ -71,23 +70,17 @@ def read_csv(path: Path, languages: Languages) -> PairedUnits:
     for each in DELIMITERS:
         if find_columns(line.split(each)[:MAX_COLUMNS], languages):
             delimiter = each
-    return read_table(partial(_parse, path, delimiter), path, languages)
+    return read_table(_parse(path, delimiter), path, languages)
 
 
-def read_table(
-    read_rows: Callable[[], Iterator[Sequence[str]]], path: Path, languages: Languages
-) -> PairedUnits:
+def read_table(rows: Iterator[Sequence[str]], path: Path, languages: Languages) -> PairedUnits:
     """Return the columns of source and target of a table.
 
-    Args:
-        read_rows: yields rows of cells with a header, which is optional if there are two columns.
-        path: path of the file for messages.
-        languages: source and target.
+    ``rows`` begin with a header, which is optional if there are two columns.
 
     Raises:
         CorpusError: if the columns of source and target are unknown.
     """
-    rows = read_rows()
     header = next(rows, None)
     if header is None:
         return PairedUnits(iter(()), RowPlace("row"))
@@ -214,7 +207,7 @@ def _refuse(path: Path, number: int, line: int, reason: str) -> CorpusError:
 
 def read_xlsx(path: Path, languages: Languages) -> PairedUnits:
     """Return the units of the first sheet of a workbook."""
-    return read_table(partial(read_sheet, path), path, languages)
+    return read_table(read_sheet(path), path, languages)
 
 
 def read_sheet(path: Path) -> Iterator[list[str]]:
