@@ -6,7 +6,6 @@ book, pages, titles and tables of contents.
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from nmt_core.base.errors import DocumentError
 from nmt_core.documents.archive import ArchiveKind, read_archive, read_archived
@@ -102,17 +101,18 @@ def read_book(data: bytes, codes: LanguageCodes | None) -> Document[bytes]:
     if any(name.rpartition("/")[2].encode() in encryption for name in files):
         raise DocumentError("this book is encrypted; use one without digital rights management")
     marks = LanguageMarks(codes)
-    return read_archived(data, files, partial(_read_book_file, marks=marks), marks.untranslated)
 
+    def read(name: str, text: str) -> Iterator[Part]:
+        if not name.lower().endswith(PACKAGE):
+            return split_html(text, marks)  # also the table of contents, which may have a DOCTYPE
+        pieces = scan_xml(text)
+        for element in (each for piece in pieces for each in piece.walk()):
+            is_source = element.name == LANGUAGE and marks.is_source(read_text_of([element]))
+            if codes and is_source:
+                element.children[0].raw = codes[1]
+        return read_elements(pieces, lambda tag: tag.name in TITLES, _read_title)
 
-def _read_book_file(name: str, text: str, *, marks: LanguageMarks) -> Iterator[Part]:
-    if not name.lower().endswith(PACKAGE):
-        return split_html(text, marks)  # also the table of contents, which may have a DOCTYPE
-    pieces = scan_xml(text)
-    for element in (each for piece in pieces for each in piece.walk()):
-        if marks.codes and element.name == LANGUAGE and marks.is_source(read_text_of([element])):
-            element.children[0].raw = marks.codes[1]
-    return read_elements(pieces, lambda tag: tag.name in TITLES, _read_title)
+    return read_archived(data, files, read, marks.untranslated)
 
 
 def _read_title(pieces: Sequence[XmlPiece]) -> list[Part]:

@@ -20,6 +20,7 @@ from nmt_core.server.metrics import Metrics
 from nmt_core.server.models import ServedModel
 from nmt_core.server.settings import ServerConfig
 from nmt_core.text.translation import Translation
+from nmt_core.translation.translator import Translator
 
 _log = logging.getLogger(__name__)
 
@@ -37,13 +38,15 @@ class SearchRequest(NamedTuple):
     tag: str | None = None
     glossary: Glossary | None = None
 
+    @property
+    def translator(self) -> Translator:
+        """The translator with the tag and the glossary; raises a ConfigError if it lacks one."""
+        translator = self.model.translator.choose_tag(self.tag)
+        return translator.add_glossary(self.glossary) if self.glossary else translator
+
     def run(self, lines: Sequence[str]) -> list[list[Translation]]:
         """Return the translations of each line, best first."""
-        translator = self.model.translator
-        if self.tag:
-            translator = translator.choose_tag(self.tag)
-        if self.glossary:
-            translator = translator.add_glossary(self.glossary)
+        translator = self.translator
         return translator.search(
             lines,
             beam_size=max(self.n_best, translator.config.beam.beam_size),

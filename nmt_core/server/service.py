@@ -242,10 +242,7 @@ class Service:
         together.
         """
         config, pair = self.config, search.model.pair
-        translator = search.model.translator.choose_tag(search.tag)
-        if search.glossary:
-            translator.add_glossary(search.glossary)  # raises an error if there are two steps
-        segmenter = replace(translator.segmenter, language=pair[0])
+        segmenter = replace(search.translator.segmenter, language=pair[0])
         run = partial(self._workers.run, user.name)
         task = (segment_text, segmenter, config.max_tokens)
         sources = [source._replace(languages=pair) for source in sources]

@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 1991,
     "nmt_core/cli": 1740,
-    "nmt_core/corpora": 5228,
+    "nmt_core/corpora": 5220,
     "nmt_core/data": 1707,
     "nmt_core/documents": 4154,
     "nmt_core/evaluation": 1576,

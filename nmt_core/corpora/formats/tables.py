@@ -29,7 +29,6 @@ from nmt_core.base.raw_lines import (
     MIN_UNPACKED_LIMIT,
     explain_damage,
     open_raw,
-    read_bounded_lines,
     read_raw_lines,
 )
 from nmt_core.corpora.formats.paired_units import SIDES, PairedUnits, RowPlace
@@ -163,17 +162,16 @@ def _read_plain(path: Path) -> Iterator[list[str]]:
 
 def _read_lines(path: Path) -> Iterator[str]:
     """Yield lines with their newlines; invalid UTF-8 becomes surrogates."""
-    with explain_damage(path), open_raw(path) as file:
-        for number, line in enumerate(read_bounded_lines(file.read1, MAX_LINE_BYTES), start=1):
-            if line is None:
-                raise CorpusError(
-                    f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "
-                    f"remove columns, or close an open quote"
-                )
-            if number == 1:
-                refuse_utf16(line, path)
-            text = line.decode(errors="surrogateescape")
-            yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
+    for number, line in enumerate(read_raw_lines(path, max_line_bytes=MAX_LINE_BYTES), start=1):
+        if line is None:
+            raise CorpusError(
+                f"{path} line {number} is longer than {MAX_LINE_BYTES:,} bytes; "
+                f"shorten it, or close an open quote"
+            )
+        if number == 1:
+            refuse_utf16(line, path)
+        text = line.decode(errors="surrogateescape")  # reported with its pair
+        yield (text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text) + "\n"
 
 
 def _parse(path: Path, delimiter: str) -> Iterator[list[str]]:
@@ -295,13 +293,7 @@ def read_jsonl(path: Path, languages: Languages) -> PairedUnits:
 
 
 def _read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    for number, raw in enumerate(read_raw_lines(path, max_line_bytes=MAX_LINE_BYTES), start=1):
-        if raw is None:
-            raise CorpusError(f"{path} line {number} exceeds {MAX_LINE_BYTES:,} bytes; remove it")
-        if number == 1:
-            refuse_utf16(raw, path)
-        text = raw.decode(errors="surrogateescape")  # reported with its pair
-        text = text.removeprefix(BYTE_ORDER_MARK) if number == 1 else text
+    for number, text in enumerate(_read_lines(path), start=1):
         try:
             object_ = json.loads(text) if text.strip() else {}
         except (ValueError, RecursionError):
