@@ -10,8 +10,7 @@ from torch.testing import assert_close
 
 from nmt_core.models import attention
 from nmt_core.models.attention import MultiHeadAttention, masked_softmax
-from tests.support.tensors import seeded
-from tests.support.torchs import copy_attention
+from tests.support.tensors import copy_attention, seeded
 
 rows = st.lists(
     st.tuples(st.floats(-50, 50, width=32), st.booleans()), min_size=1, max_size=7

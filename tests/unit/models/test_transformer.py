@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from nmt_core.models.settings import build_model
 from nmt_core.text.vocabulary import BOS, PAD
 from tests.support.presets import SOURCE_SIZE, TARGET_SIZE, tiny_config
-from tests.support.torchs import copy_attention
+from tests.support.tensors import copy_attention
 
 SUBLAYERS = {
     "encoder": [("attend", "attention", "self_attn")],

@@ -16,6 +16,8 @@ from stages.evaluate import write_translations
 from stages.reporting import comparison
 from stages.reporting.comparison import (
     Comparison,
+    Outcome,
+    Run,
     ScoreInterval,
     average_scores,
     compare_outcomes,
@@ -26,7 +28,41 @@ from stages.reporting.comparison import (
     write_report,
 )
 from stages.reporting.measures import TranslatedText
-from tests.support.outcomes import REFERENCES, outcome
+
+REFERENCES = ["The owl hears the fox.", "Nobody sees the river.", "The bridge is old."] * 4
+
+
+def interval(value):
+    return ScoreInterval(value=value, low=value - 1, high=value + 1)
+
+
+def outcome(system, seed, hypotheses, bleu):
+    """Return the outcome of a training that did not run."""
+    run = Run(
+        system=system,
+        seed=seed,
+        experiment=f"{system}-seed{seed}",
+        fingerprint="f",
+        scores={"bleu": interval(bleu), "chrf": interval(bleu + 10)},
+        perplexity=4.0,
+        parameters=1_500_000,
+        steps=800,
+        epochs=2,
+        target_tokens=250_000,
+        threads=1,
+        train_seconds=125.0,
+        sentences_per_second=None,
+    )
+    return Outcome(
+        run=run,
+        budget=Budget(seconds=125.0),
+        sources=REFERENCES,
+        references=REFERENCES,
+        hypotheses=hypotheses,
+        signatures={"bleu": "BLEU|a", "chrf": "chrF2|a"},
+        language="en",
+    )
+
 
 WRONG = [line.replace("The", "An") for line in REFERENCES]
 OUTCOMES = [
@@ -101,10 +137,6 @@ def test_systems_are_tested_in_their_languages_words():
         for number, written in ((1, text), (0, [line[2:] for line in text]))
     )
     assert 0 < compare([better, worse]).differences[0].value < 100
-
-
-def interval(value, width=1.0):
-    return ScoreInterval(value=value, low=value - width, high=value + width)
 
 
 @pytest.mark.parametrize(
