@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 from pydantic import AfterValidator, Field
 
 from nmt_core.base.languages import LanguagePair, Languages
-from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, FindCached, find_nothing
+from nmt_core.corpora.fetch.source import ExternalFiles, Fetch, FindCached
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.parallel_text import DAMAGED, UNUSABLE, Problem, Text
 from nmt_core.corpora.splitting import Split
@@ -142,9 +142,7 @@ class Corpus(ExternalFiles):
     def check(self, languages: Languages) -> None:
         """Raise a ValueError if the corpus does not have both languages."""
 
-    def estimate_size(
-        self, languages: Languages, *, find_cached: FindCached = find_nothing
-    ) -> Size | None:
+    def estimate_size(self, languages: Languages, find_cached: FindCached) -> Size | None:
         """Return the estimated size of train without fetching files; None if unknown."""
         del languages, find_cached
         return None

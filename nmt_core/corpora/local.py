@@ -12,7 +12,7 @@ from nmt_core.base.files import require_regular_file
 from nmt_core.base.languages import Languages
 from nmt_core.base.raw_lines import explain_damage, read_raw_lines
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, OnBadLine, Size, list_dropped
-from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
+from nmt_core.corpora.fetch.source import Fetch, FindCached
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.formats.paired_units import PAIRS_NO_LINES, holds_both_sides
@@ -71,9 +71,7 @@ class FilesCorpus(Corpus):
         return [measure_file(path) for path in dict.fromkeys(paths)]
 
     @override
-    def estimate_size(
-        self, languages: Languages, *, find_cached: FindCached = find_nothing
-    ) -> Size:
+    def estimate_size(self, languages: Languages, find_cached: FindCached) -> Size:
         return measure_text(expand_paths(self.train.paths).values(), languages)
 
     @override

@@ -13,7 +13,7 @@ from nmt_core.base.languages import LanguagePair, Languages, summarize_direction
 from nmt_core.base.registry import Registry
 from nmt_core.corpora.corpus import GIVEN, Corpus, Description, Size
 from nmt_core.corpora.fetch.address import SCHEMES
-from nmt_core.corpora.fetch.source import FindCached, find_nothing
+from nmt_core.corpora.fetch.source import FindCached
 from nmt_core.corpora.filters import FilterConfig
 from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.splitting import PER, SPLITS, Split, SplitConfig
@@ -220,18 +220,15 @@ def list_split_off(corpora: Corpora) -> frozenset[Split]:
 def estimate_total(
     corpora: Corpora,
     languages: Languages,
-    directions: Sequence[Languages] = (),
-    *,
-    find_cached: FindCached = find_nothing,
+    directions: Sequence[Languages],
+    find_cached: FindCached,
 ) -> Size | None:
     """Return the estimated size of all training text; None if that of a corpus is unknown.
 
     ``directions`` are those of a multilingual model; a corpus counts in each that it serves.
     """
     sizes = [
-        corpora[use.corpus].estimate_size(
-            corpora[use.corpus].languages or languages, find_cached=find_cached
-        )
+        corpora[use.corpus].estimate_size(corpora[use.corpus].languages or languages, find_cached)
         for use in list_uses(corpora, languages, directions or [languages])
         if corpora[use.corpus].weight
     ]

@@ -21,7 +21,7 @@ from nmt_core.base.languages import Languages, spell_with_underscores
 from nmt_core.base.raw_lines import explain_damage
 from nmt_core.corpora.corpus import Corpus, Description, OnBadLine, Size, list_dropped
 from nmt_core.corpora.fetch.address import Address, redact_url
-from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, Source, find_nothing
+from nmt_core.corpora.fetch.source import Checksum, Fetch, FindCached, Source
 from nmt_core.corpora.formats.opening import open_units
 from nmt_core.corpora.formats.paired_units import NO_FORMAT, may_hold_both_sides
 from nmt_core.corpora.local import measure_text
@@ -44,9 +44,7 @@ class FetchedCorpus(Corpus):
         return {"train": Text((paths,), list_dropped(self.on_bad_line), languages)}
 
     @override
-    def estimate_size(
-        self, languages: Languages, *, find_cached: FindCached = find_nothing
-    ) -> Size | None:
+    def estimate_size(self, languages: Languages, find_cached: FindCached) -> Size | None:
         cached = [find_cached(source) for source in self.sources(languages)]
         paths = tuple(file.path for file in cached if file)
         return measure_text([paths], languages) if len(paths) == len(cached) else None
@@ -153,10 +151,8 @@ class OpusCorpus(FetchedCorpus):
         return [replace(self.make_source(url, languages), missing=missing)]
 
     @override
-    def estimate_size(
-        self, languages: Languages, *, find_cached: FindCached = find_nothing
-    ) -> Size | None:
-        if size := super().estimate_size(languages, find_cached=find_cached):
+    def estimate_size(self, languages: Languages, find_cached: FindCached) -> Size | None:
+        if size := super().estimate_size(languages, find_cached):
             return size
         index = find_cached(opus_index(languages))
         counts = {

@@ -188,7 +188,7 @@ def estimate_size(download: DownloadParams, groups: Sequence[str]) -> Size:
         download.corpora,
         download.languages,
         download.directions,
-        find_cached=partial(find_cached, folder=paths.DOWNLOADS),
+        partial(find_cached, folder=paths.DOWNLOADS),
     )
     size = estimate()
     if size is None and any(corpus.kind == "opus" for corpus in download.corpora.values()):
@@ -279,5 +279,6 @@ def count_own_pairs(download: DownloadParams) -> int | None:
     corpora = [corpus for corpus in download.parallel.values() if not corpus.train_only]
     if not all(isinstance(corpus, FilesCorpus) for corpus in corpora):
         return None
-    sizes = [corpus.estimate_size(corpus.languages or download.languages) for corpus in corpora]
+    find = partial(find_cached, folder=paths.DOWNLOADS)
+    sizes = (each.estimate_size(each.languages or download.languages, find) for each in corpora)
     return sum(size.pairs for size in sizes if size)

@@ -30,7 +30,7 @@ from nmt_core.base.errors import CorpusError
 from nmt_core.base.languages import Languages
 from nmt_core.base.random import derive_seed
 from nmt_core.corpora.corpus import Corpus, Description, Size
-from nmt_core.corpora.fetch.source import Fetch, FindCached, find_nothing
+from nmt_core.corpora.fetch.source import Fetch, FindCached
 from nmt_core.corpora.parallel_text import Pair, Text, write_pairs
 from nmt_core.corpora.splitting import SPLITS, Split
 from stages.demo.grammar import Combination, Grammar, Node
@@ -203,9 +203,7 @@ class DemoCorpus(Corpus):
         """Return validation and test."""
         return frozenset({"validation", "test"})
 
-    def estimate_size(
-        self, languages: Languages, *, find_cached: FindCached = find_nothing
-    ) -> Size:
+    def estimate_size(self, languages: Languages, find_cached: FindCached) -> Size:
         """Estimate the size of the corpus."""
         del languages, find_cached
         return Size(self.grammar.train_pairs, self.grammar.train_pairs * CHARACTERS)

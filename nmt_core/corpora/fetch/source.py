@@ -96,11 +96,6 @@ FindCached = Callable[[Source], Fetched | None]
 """Returns a cached file or None; sends no request."""
 
 
-def find_nothing(source: Source) -> None:
-    """Return None, as an empty cache does."""
-    del source
-
-
 class ExternalFiles(Config):
     """Settings that may refer to files on the web and to the user's files; by default to none."""
 

@@ -210,7 +210,7 @@ def test_the_index_counts_pairs(keep):
     find = keep(opus.index(*ENTRIES))
 
     def estimate(name, languages=GERMAN):
-        return build(name).estimate_size(languages, find_cached=find)
+        return build(name).estimate_size(languages, find)
 
     for languages in (GERMAN, ENGLISH):
         assert estimate(f"opus:Tatoeba/{VERSION}", languages) == (341_018, 341_018 * 150)
@@ -219,7 +219,7 @@ def test_the_index_counts_pairs(keep):
     assert estimate({"name": "opus:Old/v2", "pairs": 1000}) == (1000, 150_000)
     assert estimate({"name": f"opus:Tatoeba/{VERSION}", "pairs": 1000}).pairs == 341_018
     assert estimate("opus:Books/v2") is None
-    assert build("opus:Books/v1").estimate_size(GERMAN) is None
+    assert build("opus:Books/v1").estimate_size(GERMAN, lambda _: None) is None
 
 
 def test_fetched_pairs_are_counted(site, fetch, tmp_path):
@@ -232,12 +232,12 @@ def test_fetched_pairs_are_counted(site, fetch, tmp_path):
         WebCorpus(kind="url", url=table),
         OpusCorpus(kind="opus", corpus="Old", version="v1", url=archive),
     ):
-        assert corpus.estimate_size(GERMAN, find_cached=find) is None
+        assert corpus.estimate_size(GERMAN, find) is None
         read(corpus, GERMAN, fetch)
-        size = corpus.estimate_size(GERMAN, find_cached=find)
+        size = corpus.estimate_size(GERMAN, find)
         assert size.pairs == len(PAIRS)
         assert len(targets) <= size.target_characters <= len(targets.encode())
-        assert corpus.estimate_size(GERMAN) is None
+        assert corpus.estimate_size(GERMAN, lambda _: None) is None
 
 
 @pytest.mark.parametrize(

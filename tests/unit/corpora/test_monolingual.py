@@ -202,7 +202,7 @@ def test_the_card_names_the_licence_of_monolingual_text(folder):
     params = settings(folder, licence="cc0-1.0")
     assert "alone (cc0-1.0): Monolingual text (en)" in describe_together(params.corpora).text
     plain = settings(folder, alone={})
-    assert estimate_total(params.corpora, params.languages).pairs == 30
+    assert estimate_total(params.corpora, params.languages, (), lambda _: None).pairs == 30
     assert describe_rule(params.corpora, params.split) == describe_rule(plain.corpora, plain.split)
     text = params.model_dump(mode="json", include=set(TrainedText.model_fields))
     trained = build(TrainedText, text, at="corpora.json")

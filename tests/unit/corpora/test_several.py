@@ -244,9 +244,9 @@ def test_the_card_names_each_licence(corpus):
     assert together.licence == {"license": "other", "license_name": "apache-2.0, cc0-1.0, own"}
     for words in ("own (own):", "demo (apache-2.0):", "free (cc0-1.0):"):
         assert words in together.text
-    assert estimate_total(params.corpora, params.languages).pairs == 36_003
+    assert estimate_total(params.corpora, params.languages, (), lambda _: None).pairs == 36_003
     unread = {**params.corpora, "own": params.corpora["own"].model_copy(update={"weight": 0.0})}
-    assert estimate_total(unread, params.languages).pairs == 36_002
+    assert estimate_total(unread, params.languages, (), lambda _: None).pairs == 36_002
 
 
 def test_hash_rules_apply_to_all_corpora_or_none(corpus):

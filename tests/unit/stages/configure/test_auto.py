@@ -276,7 +276,7 @@ def test_sizes_of_files_count_lines_and_target_bytes(tmp_path):
         FilesCorpus(kind="files", train=text, validation=text),
         FilesCorpus(kind="files", train=table),
     ]
-    assert [corpus.estimate_size(LANGUAGES) for corpus in corpora] == [Size(6, 30), Size(4, 20)]
+    assert [each.estimate_size(LANGUAGES, None) for each in corpora] == [Size(6, 30), Size(4, 20)]
 
 
 FILES = ["train.source=text.tsv", "train.target=null", "validation=null", "test=null"]
