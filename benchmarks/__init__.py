@@ -9,7 +9,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-import nmt_core as nmt_core  # must come before torch; nmt_core says why
+from nmt_core.cli import app as app  # runs garbage collection like ``nmt``; before torch
 
 T = TypeVar("T")
 

@@ -30,7 +30,7 @@ BUDGETS = {
     "stages": 10464,
     "flows": 2436,
     "infra": 758,
-    "benchmarks": 836,
+    "benchmarks": 835,
     "tests/unit/base": 1069,
     "tests/unit/benchmarks": 138,
     "tests/unit/cli": 1433,
