@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from nmt_core.base.languages import Languages
-from nmt_core.documents.html import read_html
+from nmt_core.documents.formats import translate_data
 from nmt_core.translation.translator import Translator
 from tests.support import commands
 from tests.support.scripted import scripted_translator
@@ -33,9 +33,9 @@ def test_standard_input_is_text_or_of_a_format(german):
     page = "<p>Der <b>Hund</b>.</p>"
 
     assert text.stdout_bytes.decode() == f"- {hund} {haus}\r\n\n  {brot} \n"
-    translated = Translator.load(german).open_documents().translate(read_html(page))
-    assert run(german, "--format", "html", data=page.encode()).stdout == translated
-    assert translated.count("<b>") == 1
+    translated = translate_data(page.encode(), "html", Translator.load(german).open_documents())
+    assert run(german, "--format", "html", data=page.encode()).stdout_bytes == translated.data
+    assert translated.data.count(b"<b>") == 1
 
 
 def test_too_large_standard_input_is_refused(german, monkeypatch):
