@@ -31,9 +31,6 @@ _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 
 _SPACED = MarkTable(" ")
 
-UNKNOWN = 0
-"""The number of a word that no held-out sentence has."""
-
 MAX_RUN = 4
 """Maximum number of words that are compared of a piece, from its beginning."""
 
@@ -102,7 +99,7 @@ class SentenceIndex:
         """Return the number of edits to each near duplicate of each line, by their indices."""
         words = [*map(cut_words, lines)]
         starts = np.cumsum([0, *map(len, words)])
-        numbers = map(self._numbers.get, chain.from_iterable(words), repeat(UNKNOWN))
+        numbers = map(self._numbers.get, chain.from_iterable(words), repeat(0))  # 0 if unknown
         codes = np.fromiter(numbers, np.int64, starts[-1])
         near: dict[int, dict[int, int]] = {}
         for row, number in sorted(self._list_candidates(codes, starts)):

@@ -7,8 +7,8 @@ consists of known pieces.
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache, partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import _lru_cache_wrapper, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,8 +28,8 @@ MIN_VOCABULARY = 300
 MAX_LINE_BYTES = 100_000
 """Subwords are not learnt from longer lines."""
 
-CACHED_WORDS = 2**16
-"""Number of words whose pieces a tokenizer caches."""
+CACHED_WORDS = 2**17
+"""Number of words whose pieces a tokenizer caches before it forgets all of them."""
 
 
 class SubwordConfig(Config):
@@ -186,6 +186,8 @@ class Subwords(Tokenizer):
 
     def join_pieces(self, line: str) -> str:
         """Return the pieces of a normalised line, separated by spaces."""
+        if self._join.cache_info().currsize > CACHED_WORDS:
+            self._join.cache_clear()  # an LRU cache is much slower
         return " ".join(map(self._join, line.split(" ") if self._splits_words else [line]))
 
     @cached_property
@@ -195,10 +197,9 @@ class Subwords(Tokenizer):
         return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 
     @cached_property
-    def _join(self) -> Callable[[str], str]:
+    def _join(self) -> "_lru_cache_wrapper[str]":
         encode = partial(self._processor.encode, out_type=str)
-        cache = lru_cache(CACHED_WORDS if self._splits_words else 0)
-        return cache(lambda text: " ".join(encode(text)))
+        return lru_cache(None if self._splits_words else 0)(lambda text: " ".join(encode(text)))
 
     def decode(self, tokens: Sequence[str]) -> str:
         """Return the line of these pieces; invalid UTF-8 becomes U+FFFD.

@@ -15,7 +15,7 @@ SHARED_NAMES = {"main"}
 BUDGETS = {
     "nmt_core/base": 1991,
     "nmt_core/cli": 1740,
-    "nmt_core/corpora": 5204,
+    "nmt_core/corpora": 5201,
     "nmt_core/data": 1707,
     "nmt_core/documents": 4154,
     "nmt_core/evaluation": 1576,
@@ -24,7 +24,7 @@ BUDGETS = {
     "nmt_core/models": 2326,
     "nmt_core/search": 1785,
     "nmt_core/server": 2633,
-    "nmt_core/text": 2814,
+    "nmt_core/text": 2815,
     "nmt_core/training": 2110,
     "nmt_core/translation": 3805,
     "stages": 10464,
