@@ -8,8 +8,8 @@ al. 2011, "Pass-Join: A Partition-based Method for Similarity Joins", sections 3
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain, islice, pairwise, repeat
+from functools import lru_cache, partial
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from rapidfuzz.distance import Levenshtein
 
 from nmt_core.base import files
 from nmt_core.base.jobs import Job, WorkersConfig, run_in_order, split_file
-from nmt_core.base.random import make_generator
 from nmt_core.corpora.filters import MarkTable
 from nmt_core.text.words import UNSPACED
 
@@ -34,11 +33,8 @@ _SPACED = MarkTable(" ")
 MAX_RUN = 4
 """Maximum number of words that are compared of a piece, from its beginning."""
 
-FILTER_SIZE = 32
-"""Minimum size of the filter of pieces, per piece."""
-
 FACTOR = np.uint64(0x9E3779B97F4A7C15)
-"""The factor of a polynomial hash of words."""
+"""The factor of polynomial hashes of words and of runs of words."""
 
 LINES_AT_ONCE = 2000
 """Size of a batch of lines; larger batches need more memory and save no time."""
@@ -75,44 +71,37 @@ class SentenceIndex:
     """
 
     def __init__(self, sentences: Sequence[str], distance: float) -> None:
-        self._numbers: dict[str, int] = {}
-        self._sentences = [
-            [self._numbers.setdefault(word, len(self._numbers) + 1) for word in cut_words(line)]
-            for line in sentences
-        ]
-        drawn = make_generator(0, "words")
-        self._hashes = drawn.integers(2**64, size=len(self._numbers) + 1, dtype=np.uint64)
-        self._lengths = np.array([*map(len, self._sentences)], np.int64)
+        words, starts = _hash_words(sentences)
+        self._sentences = [words[begin:end] for begin, end in pairwise(starts)]
+        self._lengths = np.diff(starts)
         self._edits = np.array([allow_edits(n, distance) for n in self._lengths.tolist()], np.int64)
         pieces: list[tuple[int, int, int]] = []
-        for number, (words, edits) in enumerate(zip(self._sentences, self._edits, strict=True)):
-            runs = [*_hash_runs(self._hashes[words])]
-            for begin, end in cut_pieces(len(words), edits + 1):
+        for number, sentence in enumerate(self._sentences):
+            runs = [*_hash_runs(sentence)]
+            for begin, end in cut_pieces(len(sentence), int(self._edits[number]) + 1):
                 pieces.append((int(runs[min(end - begin, MAX_RUN) - 1][begin]), number, begin))
         table = np.array(sorted(pieces), np.uint64).reshape(-1, 3).T
         self._keys, self._pieces = np.ascontiguousarray(table[0]), table[1:].astype(np.int64)
-        bits = (FILTER_SIZE * len(pieces)).bit_length()
+        bits = (32 * len(pieces)).bit_length()  # so that few runs pass the filter by chance
         self._filter, self._shift = np.zeros(2**bits, np.bool_), np.uint64(64 - bits)
         self._filter[self._keys >> self._shift] = True
 
     def find_near(self, lines: Sequence[str]) -> dict[int, dict[int, int]]:
         """Return the number of edits to each near duplicate of each line, by their indices."""
-        words = [*map(cut_words, lines)]
-        starts = np.cumsum([0, *map(len, words)])
-        numbers = map(self._numbers.get, chain.from_iterable(words), repeat(0))  # 0 if unknown
-        codes = np.fromiter(numbers, np.int64, starts[-1])
+        words, starts = _hash_words(lines)
         near: dict[int, dict[int, int]] = {}
-        for row, number in sorted(self._list_candidates(codes, starts)):
-            line, limit = codes[starts[row] : starts[row + 1]].tolist(), int(self._edits[number])
-            edits = Levenshtein.distance(self._sentences[number], line, score_cutoff=limit)
+        for row, number in sorted(self._list_candidates(words, starts)):
+            line, limit = words[starts[row] : starts[row + 1]].tolist(), int(self._edits[number])
+            sentence = self._sentences[number].tolist()
+            edits = Levenshtein.distance(sentence, line, score_cutoff=limit)
             if edits <= limit:
                 near.setdefault(row, {})[number] = edits
         return near
 
-    def _list_candidates(self, codes: Numbers, starts: Numbers) -> set[tuple[int, int]]:
+    def _list_candidates(self, words: Hashes, starts: Numbers) -> set[tuple[int, int]]:
         """Return each line with the sentences of similar length that share a piece with it."""
         candidates: set[tuple[int, int]] = set()
-        for runs in _hash_runs(self._hashes[codes]):
+        for runs in _hash_runs(words):
             places = np.flatnonzero(self._filter[runs >> self._shift])
             first, last = (np.searchsorted(self._keys, runs[places], s) for s in ("left", "right"))
             counts = last - first
@@ -123,6 +112,24 @@ class SentenceIndex:
             near &= np.abs(np.diff(starts)[rows] - self._lengths[numbers]) <= edits
             candidates.update(zip(rows[near].tolist(), numbers[near].tolist(), strict=True))
         return candidates
+
+
+def _hash_words(lines: Sequence[str]) -> tuple[Hashes, Numbers]:
+    """Return the hashes of the words of all lines, and the start of each line and the last end."""
+    spaced = (_SPACED.fold_latin(line) or " ".join(cut_words(line)) for line in lines)
+    text = np.frombuffer("\n".join(["", *spaced, ""]).encode(), np.uint8)
+    begins, ends = np.flatnonzero(np.diff(text > ord(" "))).reshape(-1, 2).T
+    powers, inverses = _list_powers(1 << len(text).bit_length())
+    sums = np.cumsum(text * powers[: len(text)])
+    starts = np.searchsorted(begins, np.flatnonzero(text == ord("\n")))
+    return (sums[ends] - sums[begins]) * inverses[begins], starts
+
+
+@lru_cache(maxsize=2)
+def _list_powers(count: int) -> Hashes:
+    """Return powers of ``FACTOR`` and their inverses modulo 2^64, (2, count)."""
+    factors = np.full((2, count), [[FACTOR], [pow(int(FACTOR), -1, 2**64)]], np.uint64)
+    return np.cumprod(factors, axis=1, dtype=np.uint64)
 
 
 def _hash_runs(words: Hashes) -> Iterator[Hashes]:
@@ -138,8 +145,6 @@ def cut_words(line: str) -> list[str]:
 
     In scripts without spaces, every character is a word.
     """
-    if latin := _SPACED.fold_latin(line):
-        return latin.split()
     spaced = _SPACED.fold(line)
     return _WORDS.findall(spaced) if _HAS_UNSPACED.search(spaced) else spaced.split()
 

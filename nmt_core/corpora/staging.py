@@ -1,7 +1,7 @@
 """Store pairs on disk with the digests of their sentences, and compare splits."""
 
 from collections.abc import Iterator, Sequence
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +64,9 @@ class StagedPairs:
         """Write the text of the pairs to keep, and remove the staged files."""
         for side in SIDES:
             path = folder / self.files[side].name
+            flags = chain.from_iterable(keep[rows].tolist() for rows in _cut_rows(len(keep)))
             with self.files[side].open("rb") as lines, path.open("wb") as file:
-                file.writelines(compress(lines, iterate_mask(keep)))
+                file.writelines(compress(lines, flags))
         for path in self.files.values():
             path.unlink()
 
@@ -100,12 +101,6 @@ def mark_repeated(rows: Digests) -> Mask:
         source, target = source[order], target[order]
         marked[places[order[1:]]] = (source[1:] == source[:-1]) & (target[1:] == target[:-1])
     return marked
-
-
-def iterate_mask(mask: Mask) -> Iterator[bool]:
-    """Yield the values of a mask, converted in blocks."""
-    for rows in _cut_rows(len(mask)):
-        yield from mask[rows].tolist()
 
 
 def _cut_rows(rows: int) -> Iterator[slice]:

@@ -103,12 +103,6 @@ def test_case_and_punctuation_make_no_other_sentence(line, edits):
     assert index.find_near([line]) == ({} if edits is None else {0: {1: edits}})
 
 
-@given(st.text(st.characters(max_codepoint=0x17F)))
-def test_words_of_latin_letters_are_split_like_others(line):
-    """Latin text is split by a faster function; a mark of another script disables it."""
-    assert [*cut_words(line), "彼"] == cut_words(f"{line} 彼")
-
-
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

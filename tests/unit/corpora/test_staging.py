@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nmt_core.corpora import staging
-from nmt_core.corpora.staging import StagedPairs, iterate_mask, mark_repeated, mark_shared
+from nmt_core.corpora.staging import StagedPairs, mark_repeated, mark_shared
 
 rows = st.lists(st.tuples(st.integers(0, 6), st.integers(2**63, 2**63 + 4)), max_size=40)
 
@@ -41,5 +41,12 @@ def test_shared_pairs_have_a_side_of_another(pairs, others):
 
 @pytest.mark.usefixtures("at_once")
 @given(flags=st.lists(st.booleans(), max_size=20))
-def test_a_mask_is_iterated_whole(flags):
-    assert [*iterate_mask(np.array(flags, dtype=np.bool_))] == flags
+def test_kept_lines_are_written(tmp_path_factory, flags):
+    folder = tmp_path_factory.mktemp("pairs")
+    pairs = StagedPairs(folder, "train")
+    pairs.files["target"].write_text("".join(f"{row}\n" for row in range(len(flags))))
+    (folder / "out").mkdir()
+    pairs.write(folder / "out", np.array(flags, dtype=np.bool_))
+    assert (folder / "out/train.target").read_text() == "".join(
+        f"{row}\n" for row in np.flatnonzero(flags)
+    )
