@@ -124,7 +124,6 @@ def test_words_are_split_in_any_script(line, expected):
 
 
 def test_words_are_never_confused():
-    """Many words have their own numbers and hashes."""
     held_out = [f"a{number} b{number} c{number}" for number in range(25_000)]
     index = SentenceIndex(held_out, 0.0)
 
