@@ -5,7 +5,6 @@ A line of a glossary has a term, its translation, and further accepted forms, se
 Terms are found in any inflected form, by the stems of their words (Snowball).
 """
 
-import logging
 import re
 import threading
 import unicodedata
@@ -36,13 +35,8 @@ MAX_TERM_CHARACTERS = 200
 SEPARATOR = re.compile(r"\t|[^\S\t]=[^\S\t]")
 """Separator of a term and its translations; ``C=3`` is a term."""
 
-REGEX_ENTRY = re.compile("/.+/")
-"""A regular expression in the glossary of an older export."""
-
 MAX_ENTRIES = 200_000
 """Maximum number of entries of a glossary."""
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -55,9 +49,7 @@ class Glossary:
     """Codes of the source and the target."""
 
     @classmethod
-    def load(
-        cls, path: Path | str, languages: Languages | tuple[str, str], *, legacy: bool = False
-    ) -> "Glossary":
+    def load(cls, path: Path | str, languages: Languages | tuple[str, str]) -> "Glossary":
         """Read a glossary from a UTF-8 file; see ``parse``.
 
         Raises:
@@ -71,21 +63,15 @@ class Glossary:
             reason = explain_unreadable_file(path, error) if isinstance(error, OSError) else error
             raise ConfigError(f"the glossary cannot be read: {reason}") from None
         lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
-        return cls.parse(lines, codes, name=str(path), legacy=legacy)
+        return cls.parse(lines, codes, name=str(path))
 
     @classmethod
     def parse(
-        cls,
-        lines: Iterable[str],
-        languages: tuple[str, str],
-        *,
-        name: str = "the glossary",
-        legacy: bool = False,
+        cls, lines: Iterable[str], languages: tuple[str, str], *, name: str = "the glossary"
     ) -> "Glossary":
         """Parse lines with one term each; empty lines and comments after ``# `` are skipped.
 
-        ``legacy`` accepts glossaries of older exports: terms of several words need no tab, and
-        regular expressions are skipped. Messages contain ``name``.
+        Messages contain ``name``.
 
         Raises:
             ConfigError: if a line is invalid; the message names it.
@@ -96,11 +82,8 @@ class Glossary:
             if not line.strip() or line.lstrip().startswith("# "):
                 continue
             place = f"{name}, line {number}"
-            if legacy and REGEX_ENTRY.fullmatch(line.strip()):
-                _log.warning("%s is skipped: glossaries no longer have regular expressions", place)
-                continue
             cells = SEPARATOR.split(line)
-            if len(cells) == 1 < len(line.split()) and not legacy:
+            if len(cells) == 1 < len(line.split()):
                 raise ConfigError(
                     f"{place}: {line.strip()[:60]!r} has no translation; separate term and "
                     f"translation by a tab or ' = ', or end the line with a tab to keep the text"

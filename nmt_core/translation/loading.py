@@ -77,7 +77,7 @@ def load_parts(folder: Path, *, engine: str, device: str, threads: int | None) -
     languages = _load_part(folder / LANGUAGES, Languages)
     glossaries: tuple[Glossary, ...] = ()
     if languages and (path := folder / GLOSSARY).exists():  # of one direction
-        glossaries = (Glossary.load(path, languages.codes, legacy=True),)
+        glossaries = (Glossary.load(path, languages.codes),)
     several = (folder / DIRECTIONS).exists()
     return {
         "directions": _load_directions(folder / DIRECTIONS) if several else (),

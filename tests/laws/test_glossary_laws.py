@@ -164,8 +164,6 @@ def test_equals_sign_or_tab_separates_an_entry():
     lines = ["Hof = High Tribunal", "New York\t", "C =\td"]
     expected = {"Hof": ("High Tribunal",), "New York": (), "C =": ("d",)}
     assert Glossary.parse(lines, LANGUAGES).translations == expected
-    earlier = Glossary.parse(["New York", "/x+/"], LANGUAGES, legacy=True)
-    assert earlier.translations == {"New York": ()}
 
 
 def test_glossary_of_a_spreadsheet_is_read(tmp_path):
