@@ -35,7 +35,7 @@ TOKEN = re.compile(
 rest of the text after an unfinished string, so that no character is read twice."""
 
 METADATA, GLOBAL_METADATA, LOCALE = "@", "@@", "@@locale"
-"""Beginnings of Flutter's keys of metadata, in objects and strings; and its key of the language."""
+"""Beginnings of Flutter's keys about a message and about the file; the key of its language."""
 
 _Plurals = tuple[int, int]
 """The number of plural forms, or 0, and the index of the singular, or -1."""
@@ -158,7 +158,7 @@ def read_json_strings(data: bytes, codes: LanguageCodes | None) -> Document[byte
     """Return the strings of a JSON file; in ``@@locale``, the target replaces the source."""
     text = decode_utf8(data, "this document", error=DocumentError)
     try:
-        json.loads(text.removeprefix(BYTE_ORDER_MARK))
+        names = json.loads(text.removeprefix(BYTE_ORDER_MARK))
     except (ValueError, RecursionError) as error:
         reason = getattr(error, "msg", "nested too deeply or a number too long")
         line = getattr(error, "lineno", 1)
@@ -168,8 +168,19 @@ def read_json_strings(data: bytes, codes: LanguageCodes | None) -> Document[byte
     untranslated = Untranslated()
     parts: list[Part] = []
     last = 0
+    metadata = {METADATA + name for name in names} if isinstance(names, dict) else set()
     for keys, start, end in _find_values(text):
-        parts += [text[last:start], _read_value(keys, text[start:end], codes, untranslated)]
+        parts.append(text[last:start])
+        raw, name = text[start:end], "".join(keys[1:2])
+        if keys == ["", LOCALE] and codes and (locale := json.loads(raw)):
+            check_language(locale, codes[0], "is in")
+            parts.append(json.dumps(codes[1].replace("-", "_")))
+        elif name.startswith(GLOBAL_METADATA) or (keys[2:] and name in metadata):
+            parts.append(raw)
+        else:
+            message = read_message(json.loads(raw), untranslated)
+            write = partial(_write_json, is_ascii=raw.isascii() and "\\u" in raw)
+            parts.append(make_unit(raw, [message], write, untranslated))
         last = end
     return make_file([*parts, text[last:]], str.encode, untranslated)
 
@@ -185,20 +196,6 @@ def _find_values(text: str) -> Iterator[tuple[list[str], int, int]]:
             keys.append(key)
         elif match["close"]:
             keys.pop()
-
-
-def _read_value(
-    keys: Sequence[str], raw: str, codes: LanguageCodes | None, untranslated: Untranslated
-) -> Part:
-    *outer, key = keys
-    if key == LOCALE and codes and (locale := json.loads(raw)):
-        check_language(locale, codes[0], "is in")
-        return json.dumps(codes[1].replace("-", "_"))
-    if key.startswith(GLOBAL_METADATA) or any(each.startswith(METADATA) for each in outer):
-        return raw
-    message = read_message(json.loads(raw), untranslated)
-    write = partial(_write_json, is_ascii=raw.isascii() and "\\u" in raw)
-    return make_unit(raw, [message], write, untranslated)
 
 
 def _write_json(texts: Sequence[str], *, is_doubtful: bool, is_ascii: bool) -> str:

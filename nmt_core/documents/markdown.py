@@ -96,7 +96,7 @@ class _Block(NamedTuple):
     place: Span
     """The span of the block in the document."""
     write: Callable[[str], str] = str
-    """Returns a translated content as it stands in the document."""
+    """Adds the marks around its lines to a translation."""
     is_html: bool = False
 
 

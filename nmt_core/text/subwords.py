@@ -192,7 +192,7 @@ class Subwords(Tokenizer):
 
     @cached_property
     def _splits_words(self) -> bool:
-        """Whether every piece lies within one word. Then each word is encoded alone."""
+        """Whether no piece spans two words, so that each word can be encoded alone."""
         pieces = self.vocabulary.tokens
         return self.model_type == "bpe" and not any(WORD_BOUNDARY in piece[1:] for piece in pieces)
 

@@ -96,7 +96,7 @@ class ProtectedSearch:
     n_best: int
     """Number of translations to return."""
     repairs: bool
-    """Whether to search again for lines that lost literals. Lines with prefixes need False."""
+    """Whether to search again for lines that lost literals; False for lines with prefixes."""
 
     def run(self, lines: Sequence[str | Tokenized]) -> list[list[Translation]]:
         """Return the translations of lines, best first; lines without words need no search."""

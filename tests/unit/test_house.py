@@ -17,7 +17,7 @@ BUDGETS = {
     "nmt_core/cli": 1740,
     "nmt_core/corpora": 5201,
     "nmt_core/data": 1707,
-    "nmt_core/documents": 4154,
+    "nmt_core/documents": 4151,
     "nmt_core/evaluation": 1576,
     "nmt_core/extensions": 2462,
     "nmt_core/literals": 1629,

@@ -213,7 +213,7 @@ ARB = """{
   "@greeting": {"description": "Says hi", "placeholders": {"name": {"example": "Bob"}}},
   "files": "{n, plural, =0{no files} other{{N} files}}",
   "@files": {"description": "Count"},
-  "@bob liked": "Bye"
+  "@bob liked": ["Bye"]
 }
 """
 
